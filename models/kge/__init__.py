@@ -1,0 +1,1 @@
+"""Knowledge-graph embedding: scorers, loss, negatives and the client."""
