@@ -1,0 +1,1 @@
+"""Commands beside fit, validate, test and predict; each module has ``add_arguments(parser)`` and ``run(args)``."""

@@ -1,0 +1,83 @@
+"""Runs of one method with equal settings, and what they reached over seeds."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fedlight.commands.finished import Run
+
+# What may differ between two runs that count as repetitions of one experiment.
+_IDENTITY = {"seed_everything", "ckpt_path", "config", "trainer.default_root_dir", "trainer.name"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Mean and sample standard deviation (``None`` for one run) over the ``count`` runs that have the metric."""
+
+    mean: float
+    deviation: float | None
+    count: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one method that differ in their seed only."""
+
+    label: str
+    runs: tuple[Run, ...]
+
+    @property
+    def method(self) -> str:
+        """The method of all its runs."""
+        return self.runs[0].method
+
+    @property
+    def seeds(self) -> list[int]:
+        """Seeds, ascending, repeated ones included."""
+        return sorted(run.seed for run in self.runs)
+
+    def cell(self, split: str, client: str, metric: str) -> Cell | None:
+        """Aggregate a metric over the runs that have it; ``None`` when none has."""
+        found = [run.metrics(split).get(client, {}).get(metric) for run in self.runs]
+        values = [value for value in found if value is not None]
+        if not values:
+            return None
+        deviation = statistics.stdev(values) if len(values) > 1 else None
+        return Cell(statistics.fmean(values), deviation, len(values))
+
+
+def experiment_settings(run: Run) -> dict[str, object]:
+    """Settings of a run without its name, place and seed."""
+    settings = run.settings or {}
+    return {key: value for key, value in settings.items() if key not in _IDENTITY and not _is_seed(run, key, value)}
+
+
+def group_runs(runs: Sequence[Run]) -> list[Group]:
+    """Group by method, Standalone first; runs of one method with unlike settings stay apart, labelled by name."""
+    by_method: dict[str, dict[str, list[Run]]] = {}
+    for run in runs:
+        by_method.setdefault(run.method, {}).setdefault(repr(sorted(experiment_settings(run).items())), []).append(run)
+    groups = []
+    for method, variants in by_method.items():
+        labels = [method] if len(variants) == 1 else _labels(method, list(variants.values()))
+        groups += [Group(label, tuple(members)) for label, members in zip(labels, variants.values(), strict=True)]
+    return sorted(groups, key=lambda group: not is_standalone(group))
+
+
+def is_standalone(group: Group) -> bool:
+    """Whether the group is the baseline without federation."""
+    return group.method.lower() == "standalone"
+
+
+def _labels(method: str, variants: Sequence[Sequence[Run]]) -> list[str]:
+    names = [re.sub(r"_?seed\d+$", "", runs[0].folder.parent.name) for runs in variants]
+    if len(set(names)) < len(names):
+        names = [str(runs[0].folder) for runs in variants]
+    return [f"{method} ({name})" for name in names]
+
+
+def _is_seed(run: Run, key: str, value: object) -> bool:
+    return key.endswith("seed") and value == run.seed
