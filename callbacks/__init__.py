@@ -1,0 +1,15 @@
+"""What happens around and after rounds; one file each."""
+
+from fedlight.callbacks.base import FederatedCallback
+from fedlight.callbacks.checkpointing import FederatedCheckpoint
+from fedlight.callbacks.early_stopping import FederatedEarlyStopping
+from fedlight.callbacks.progress import RoundProgress
+from fedlight.callbacks.tensorboard import TensorBoardCurves
+
+__all__ = [
+    "FederatedCallback",
+    "FederatedCheckpoint",
+    "FederatedEarlyStopping",
+    "RoundProgress",
+    "TensorBoardCurves",
+]

@@ -1,0 +1,36 @@
+"""fedlight: federated learning on graphs with PyTorch Lightning."""
+
+from fedlight.aggregators import Aggregator, FedAvg, FedE, FedLTailor, Standalone
+from fedlight.callbacks import FederatedCallback
+from fedlight.client import Anchor, ClientModule, ClientSpec
+from fedlight.data import ClientDataModule, FederatedDataModule
+from fedlight.loading import load_client
+from fedlight.mixing import Mixing
+from fedlight.objectives import EmbeddingContrast, Objective, Proximal
+from fedlight.tables import RowIndex, RowTable
+from fedlight.trainer import FederatedTrainer, FitResult
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Aggregator",
+    "Anchor",
+    "ClientDataModule",
+    "ClientModule",
+    "ClientSpec",
+    "EmbeddingContrast",
+    "FedAvg",
+    "FedE",
+    "FedLTailor",
+    "FederatedCallback",
+    "FederatedDataModule",
+    "FederatedTrainer",
+    "FitResult",
+    "Mixing",
+    "Objective",
+    "Proximal",
+    "RowIndex",
+    "RowTable",
+    "Standalone",
+    "load_client",
+]

@@ -1,0 +1,73 @@
+"""The contract of an aggregator: from small reports to a mixing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from fedlight.client import Report
+from fedlight.mixing import Mixing
+
+
+class Aggregator(ABC):
+    """The server's rule. It sees reports and returns numbers; the tensors are combined elsewhere.
+
+    An aggregator implements :meth:`mix`. It is set up once with the number of training examples of every client and
+    is otherwise told only what clients report. Whatever it remembers over rounds goes through
+    :meth:`state_dict`, so that a resumed run continues exactly.
+
+    Attributes:
+        needs: ``"received"`` if the mixing fuses with the state a client had received (clients then keep a copy).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    num_examples: Tensor
+
+    def setup(self, num_examples: Sequence[int]) -> None:
+        """Learn the size of the federation: training examples of each of the C clients."""
+        self.num_examples = torch.tensor(list(num_examples), dtype=torch.float64)
+
+    @property
+    def num_clients(self) -> int:
+        """C, the number of clients, present or not."""
+        return len(self.num_examples)
+
+    @abstractmethod
+    def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
+        """Decide the weights of a round.
+
+        Args:
+            reports: of this round's participants (at least one), ascending by client id, all finite. Each holds
+                ``loss`` and ``num_examples`` and what the client's model adds.
+            round_idx: the round, from 0.
+        """
+
+    def server_step(self, name: str, previous: Tensor, mixed: Tensor, state: dict[str, Tensor]) -> Tensor:
+        """Turn the mixed tensor of one part into the server's new one (default: take it).
+
+        Args:
+            name: of the part. previous: the server's value before. mixed: the weighted sum.
+            state: this part's own memory, empty at first; kept in checkpoints.
+        """
+        return mixed
+
+    def state_dict(self) -> dict[str, Any]:
+        """History as tensors and plain values."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore :meth:`state_dict`."""
+
+
+def losses_of(reports: Mapping[int, Report]) -> Tensor:
+    """The participants' losses, ``[P]`` float64."""
+    return torch.tensor([float(report["loss"]) for report in reports.values()], dtype=torch.float64)
+
+
+def sizes_of(reports: Mapping[int, Report]) -> Tensor:
+    """The participants' numbers of examples, ``[P]`` float64."""
+    return torch.tensor([float(report["num_examples"]) for report in reports.values()], dtype=torch.float64)

@@ -1,0 +1,64 @@
+"""The Fabric of a federation: whole clients per process, and logged values handed to the federation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch.distributed as dist
+from lightning.fabric import Fabric
+from lightning.fabric.plugins.environments import TorchElasticEnvironment
+from torch import Tensor
+
+from fedlight.ranks import ClientParallelStrategy
+
+Launcher = Literal["popen", "spawn", "fork"]
+
+
+class FederationFabric(Fabric):
+    """Fabric that collects what modules log (``self.log``), so that the federation can tag it by client and round."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._logged: dict[str, float | Tensor] = {}
+
+    def log_dict(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Keep the latest value of each name."""
+        self._logged.update({name: value.detach() if isinstance(value, Tensor) else value for name, value in metrics.items()})
+
+    def collect(self) -> dict[str, float]:
+        """Hand over what was logged since the last call."""
+        logged, self._logged = self._logged, {}
+        return {name: float(value) for name, value in logged.items()}
+
+
+def make_fabric(
+    accelerator: str, devices: int | str, num_nodes: int, precision: Any, launcher: Launcher
+) -> FederationFabric:
+    """Build the Fabric: one process without a process group, several with :class:`ClientParallelStrategy`.
+
+    Under ``torchrun`` the number of processes is torchrun's; on a CPU ``devices="auto"`` is one process.
+    """
+    if TorchElasticEnvironment.detect():
+        local = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"]))
+        devices, num_nodes = local, int(os.environ["WORLD_SIZE"]) // local
+    single = FederationFabric(accelerator=accelerator, devices=devices, precision=precision)
+    processes = num_nodes * _num_devices(single)
+    if processes == 1 and not TorchElasticEnvironment.detect():
+        return single
+    strategy = ClientParallelStrategy(start_method=launcher)
+    return FederationFabric(
+        accelerator=accelerator, devices=devices, num_nodes=num_nodes, precision=precision, strategy=strategy
+    )
+
+
+def _num_devices(fabric: Fabric) -> int:
+    devices = getattr(fabric.strategy, "parallel_devices", None)
+    return 1 if devices is None else len(devices)
+
+
+def end_processes() -> None:
+    """Leave the process group, if there is one."""
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()

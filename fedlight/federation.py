@@ -1,0 +1,203 @@
+"""One process's part of a federation: its clients, the server, and the round."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fedlight.aggregators import Aggregator
+from fedlight.checkpoint import Checkpoint, pack_payload, pack_spec
+from fedlight.client import ClientModule, ClientSpec, Report
+from fedlight.data import FederatedDataModule
+from fedlight.errors import CheckpointError, DataError
+from fedlight.fabric import FederationFabric
+from fedlight.guard import find_fault
+from fedlight.hooks import Hooks
+from fedlight.interrupts import Interrupted, StopSignal
+from fedlight.local import LocalClient
+from fedlight.loops import ClientLoop
+from fedlight.ranks import Ranks, assign
+from fedlight.rounds import Round
+from fedlight.sampling import ClientSampler
+from fedlight.server import Server
+from fedlight.streams import Streams
+from fedlight.summaries import Scores, overall
+from fedlight.tables import SharedState, num_bytes
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Message:
+    """What a rank tells the others of one client's training, as plain values for the gather."""
+
+    report: Report
+    fault: str | None
+    bytes_up: int
+    bytes_down: int
+
+
+class Federation:
+    """The clients of this process, the server, and what happens between them in a round.
+
+    Args:
+        fabric: launched. model: the prototype. data: set up. aggregator, sampler, loop, hooks: see their classes.
+        seed: root of all random streams. evaluate_on: ``sent``: what clients would be sent now; ``local``: their own.
+        min_clients: fewer usable updates make a round empty.
+    """
+
+    def __init__(
+        self,
+        fabric: FederationFabric,
+        model: ClientModule,
+        data: FederatedDataModule,
+        aggregator: Aggregator,
+        sampler: ClientSampler,
+        loop: ClientLoop,
+        hooks: Hooks,
+        seed: int,
+        evaluate_on: Literal["sent", "local"] = "sent",
+        min_clients: int = 1,
+    ) -> None:
+        self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks
+        self.evaluate_on, self.min_clients = evaluate_on, min_clients
+        self.streams, self.stop = Streams(seed), StopSignal()
+        self.specs: Sequence[ClientSpec] = data.clients
+        self.trainable = [spec for spec in self.specs if spec.num_examples.get("train", 0) > 0]
+        if not self.trainable:
+            raise DataError("no client has training examples; see the data report above")
+        self.ranks = Ranks(fabric.global_rank, fabric.world_size, fabric.device)
+        owner = assign(self.specs, fabric.world_size)
+        self.local: dict[int, LocalClient] = {}
+        for spec in self.specs:
+            if owner[spec.client_id] == fabric.global_rank:
+                module = model.for_client(spec, seed)
+                wrapped = fabric.setup_module(module)
+                keep = "received" in aggregator.needs
+                self.local[spec.client_id] = LocalClient(spec, module, data.client(spec.client_id), wrapped, keep)
+        self.server = Server(aggregator, self.specs, list(self.local), self.ranks, fabric.device)
+        self.server.agree({c: client.module.shared_state() for c, client in self.local.items()})
+
+    def start(self) -> None:
+        """Begin a new run: the server starts from the clients' common initial state."""
+        self.server.initialise({c: client.module.shared_state() for c, client in self.local.items()})
+
+    def run_round(self, record: Round) -> None:
+        """One round up to the new server state; see the map in :class:`~fedlight.callbacks.FederatedCallback`.
+
+        Raises:
+            Interrupted: when a stop was asked for; the clients trained so far keep their updates.
+        """
+        record.participants = self.sampler.sample(self.trainable, self.streams, record.idx)
+        self.hooks.federation("on_clients_sampled", record.participants)
+        messages = self._train_all(record)
+        if self.ranks.any(self.stop.requested):
+            raise Interrupted
+        with record.phase("aggregate"):
+            self._aggregate(record, self.ranks.gather(messages))
+
+    def _train_all(self, record: Round) -> dict[int, dict[str, Any]]:
+        messages: dict[int, dict[str, Any]] = {}
+        for client_id in record.participants:
+            if client_id in self.local and not self.stop.requested:
+                client = self.local[client_id]
+                resumed = client.trained_round == record.idx  # trained before the run was interrupted in this round
+                messages[client_id] = vars(self._message(client) if resumed else self._train(client, record))
+        return messages
+
+    def _train(self, client: LocalClient, record: Round) -> Message:
+        with record.phase("receive"):
+            anchor, bytes_down = client.receive(self.server.payload(client.spec.client_id), record.idx)
+        self.hooks.federation("on_client_train_start", client)
+        with record.phase("train"), self.streams.seeded("train", client.name, record.idx):
+            try:
+                report = self.loop.train(client, anchor)
+            except Exception as error:
+                error.add_note(f"while training client {client.name!r} in round {record.idx}")
+                raise
+        self.fabric.collect()
+        fault = find_fault(report, client.module.shared_state(), self.server.schema)
+        client.finish(usable=fault is None)
+        client.bytes_down = bytes_down
+        if fault is None:
+            client.report, client.trained_round = report, record.idx
+        self.hooks.federation("on_client_train_end", client, report)
+        return self._message(client, fault)
+
+    def _message(self, client: LocalClient, fault: str | None = None) -> Message:
+        bytes_up = 0 if fault else num_bytes(client.module.shared_state())
+        return Message({} if fault else client.report, fault, bytes_up, client.bytes_down)
+
+    def _aggregate(self, record: Round, messages: Mapping[int, Mapping[str, Any]]) -> None:
+        record.dropped = {c: m["fault"] for c, m in messages.items() if m["fault"]}
+        record.reports = {c: m["report"] for c, m in messages.items() if not m["fault"]}
+        for client_id, fault in record.dropped.items():
+            log.warning("round %d: client %r dropped: %s", record.idx, self.specs[client_id].name, fault)
+        record.train = self._train_scores(record.reports)
+        if len(record.reports) < self.min_clients:
+            log.warning("round %d is empty: %d usable updates, %d needed", record.idx, len(record.reports), self.min_clients)
+            return
+        self.hooks.federation("on_before_aggregate", record.reports)
+        mixing = self.server.mix(record.reports, record.idx)
+        states: dict[int, SharedState] = {
+            c: self.local[c].module.shared_state() for c in record.reports if c in self.local
+        }
+        self.server.apply(mixing, states)
+        record.mixing = mixing
+        if len(mixing.log_weights):
+            record.bytes_up = sum(m["bytes_up"] for m in messages.values())
+        record.bytes_down = sum(m["bytes_down"] for m in messages.values())
+        self.hooks.federation("on_after_aggregate", mixing)
+
+    def _train_scores(self, reports: Mapping[int, Report]) -> Scores:
+        scalars = {
+            self.specs[c].name: {k: float(v) for k, v in r.items() if isinstance(v, float) and k != "num_examples"}
+            for c, r in reports.items()
+        }
+        return overall(scalars, {self.specs[c].name: float(r["num_examples"]) for c, r in reports.items()})
+
+    def evaluate(self, split: Literal["val", "test"]) -> Scores:
+        """Score all clients, also those outside the round; ``{}`` for a client without examples in ``split``."""
+        results: dict[int, dict[str, Any]] = {}
+        for client_id, client in self.local.items():
+            metrics: dict[str, float] = {}
+            if client.spec.num_examples.get(split, 0):
+                self.hooks.federation("on_client_validation_start", client)
+                payload = self.server.payload(client_id) if self.evaluate_on == "sent" else None
+                with client.deployed(payload), self.streams.seeded("evaluate", client.name):
+                    metrics = self.loop.evaluate(client, split, self.fabric.collect)
+                self.hooks.federation("on_client_validation_end", client, metrics)
+            results[client_id] = {"metrics": metrics, "size": float(client.module.num_scored(split)) if metrics else 0.0}
+        gathered = self.ranks.gather(results)
+        scores = {self.specs[c].name: r["metrics"] for c, r in gathered.items()}
+        return overall(scores, {self.specs[c].name: r["size"] for c, r in gathered.items()})
+
+    def client_states(self) -> dict[int, dict[str, Any]]:
+        """This rank's clients for a checkpoint, each complete enough to be used alone."""
+        return {
+            c: {
+                **client.state_dict(),
+                "spec": pack_spec(client.spec),
+                "payload": pack_payload(self.server.payload(c)),
+            }
+            for c, client in self.local.items()
+        }
+
+    def load(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """Continue from a checkpoint (of any number of ranks); return the rest of ``server.pt``."""
+        names = [spec.name for spec in self.specs]
+        if checkpoint.manifest["clients"] != names:
+            raise CheckpointError(
+                f"{checkpoint.folder}: holds clients {checkpoint.manifest['clients']}, the data have {names}"
+            )
+        state = checkpoint.server()
+        self.server.load_state_dict(state)
+        needed = {int(self.server.mixing.group_of[c]) for c in self.local} if self.server.mixing else set()
+        for number, group in checkpoint.groups().items():
+            if number in needed:
+                self.server.load_group(number, group)
+        for client_id, client in self.local.items():
+            client.load_state_dict(checkpoint.client(client_id))
+        return state

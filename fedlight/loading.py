@@ -1,0 +1,56 @@
+"""One trained client back as a LightningModule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+
+from fedlight.checkpoint import Checkpoint, unpack_payload, unpack_spec
+from fedlight.client import ClientModule
+from fedlight.errors import CheckpointError
+from fedlight.local import LocalClient
+
+
+def load_client(run: str | Path, name: str, checkpoint: str = "best", model: ClientModule | None = None) -> ClientModule:
+    """Return one client as it was evaluated: with what the server would send it, its own share mixed in.
+
+    Args:
+        run: a run's folder. name: of the client.
+        checkpoint: ``best`` or ``last``.
+        model: the prototype; default the one in the run's ``config.yaml`` (written by the command line).
+
+    Raises:
+        CheckpointError: when there is no such checkpoint or client, or no configuration to build the model from.
+    """
+    source = Checkpoint(Path(run) / "checkpoints" / checkpoint)
+    names: list[str] = source.manifest["clients"]
+    if name not in names:
+        raise CheckpointError(f"{source.folder}: no client {name!r}; it holds {json.dumps(names, ensure_ascii=False)}")
+    state = source.client(names.index(name))
+    prototype = model_of_run(Path(run)) if model is None else model
+    module = prototype.for_client(unpack_spec(state["spec"]), source.manifest["seed"])
+    client = LocalClient(unpack_spec(state["spec"]), module)
+    client.load_state_dict(state)
+    sent = client.fused(unpack_payload(state["payload"]))
+    if sent is not None:
+        with torch.no_grad():
+            module.load_shared_state(sent)
+    return module.eval()
+
+
+def model_of_run(run: Path) -> ClientModule:
+    """Build the prototype from a run's saved configuration.
+
+    Raises:
+        CheckpointError: when the run has none.
+    """
+    from fedlight.config import instantiate_section  # the command line's parser imports every public class
+
+    path = run / "config.yaml"
+    if not path.exists():
+        raise CheckpointError(f"{path}: missing (the run was not started from the command line); pass model=")
+    model = instantiate_section(path, "model")
+    assert isinstance(model, ClientModule)
+    return model

@@ -1,0 +1,51 @@
+"""Names of clients: kept for people, made safe for files, folders and TensorBoard tags."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from fedlight.errors import DataError
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+_SUFFIXED = re.compile(r".*-[0-9a-f]{8}", re.DOTALL)
+_WINDOWS_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_SUMMARY_ROWS = ("all", "all_macro")
+
+
+def safe_name(name: str) -> str:
+    """Return ``name`` fit for a file, folder or tag on every common system; different names stay different.
+
+    A plain name is unchanged. Otherwise odd characters become ``_`` and eight digits of the name's SHA-256 follow; a
+    name that already ends like that gets its own digits, so that no two names meet.
+
+    >>> safe_name("hospital_a")
+    'hospital_a'
+    >>> safe_name("a:b")
+    'a_b-6783a31e'
+    """
+    plain = _PLAIN.fullmatch(name) and not name.endswith(".")
+    if plain and not _SUFFIXED.fullmatch(name) and not _WINDOWS_DEVICE.fullmatch(name):
+        return name
+    readable = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60]
+    readable = re.sub(r"^[-.]", "_", readable) or "_"
+    return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def check_client_names(names: Iterable[str]) -> list[str]:
+    """Return the names sorted, as clients are numbered.
+
+    Raises:
+        DataError: when two names are equal, differ only in case (one folder on some systems), or when a name is
+            empty, holds a control character or is one of the summary's rows ``all`` and ``all_macro``.
+    """
+    ordered = sorted(names)
+    seen: dict[str, str] = {}
+    for name in ordered:
+        if not name.strip() or not name.isprintable() or name in _SUMMARY_ROWS:
+            raise DataError(f"client name {name!r} can't be used (empty, unprintable or a row of the summary): rename it")
+        other = seen.setdefault(name.casefold(), name)
+        if other is not name:
+            raise DataError(f"client names {other!r} and {name!r} are equal but for case: rename one")
+    return ordered

@@ -1,0 +1,7 @@
+"""Extra terms of a client's local loss; one file each."""
+
+from fedlight.objectives.base import Objective
+from fedlight.objectives.contrast import EmbeddingContrast
+from fedlight.objectives.proximal import Proximal
+
+__all__ = ["EmbeddingContrast", "Objective", "Proximal"]

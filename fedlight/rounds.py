@@ -1,0 +1,79 @@
+"""What happened in a round, and how long each phase took."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fedlight.client import Report
+from fedlight.mixing import Mixing
+from fedlight.summaries import Scores
+
+
+@dataclass
+class Round:
+    """The record of one round, for callbacks.
+
+    Args:
+        idx: from 0. participants: drawn clients. dropped: those whose update was unusable, with the reason.
+        reports: of the usable ones. mixing: what the aggregator decided (``None``: an empty round).
+        bytes_up, bytes_down: of shared states. train: loss terms per client. validation: scores, if evaluated.
+        seconds: per phase.
+    """
+
+    idx: int
+    participants: list[int] = field(default_factory=list)
+    dropped: dict[int, str] = field(default_factory=dict)
+    reports: Mapping[int, Report] = field(default_factory=dict)
+    mixing: Mixing | None = None
+    bytes_up: int = 0
+    bytes_down: int = 0
+    train: Scores = field(default_factory=dict)
+    validation: Scores = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the wall time of a block to a phase."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += time.perf_counter() - start
+
+
+@dataclass
+class Progress:
+    """Where a run stands; part of every checkpoint.
+
+    Args:
+        round: the next round. empty_rounds: in a row, so far. dropped_updates, bytes_up, bytes_down, seconds: totals.
+        best_round, best_value: of the monitored validation metric.
+    """
+
+    round: int = 0
+    empty_rounds: int = 0
+    total_empty_rounds: int = 0
+    dropped_updates: int = 0
+    bytes_up: int = 0
+    bytes_down: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    best_round: int | None = None
+    best_value: float | None = None
+
+    def add(self, record: Round) -> None:
+        """Count a finished round."""
+        self.round = record.idx + 1
+        self.total_empty_rounds += record.mixing is None
+        self.empty_rounds = self.empty_rounds + 1 if record.mixing is None else 0
+        self.dropped_updates += len(record.dropped)
+        self.bytes_up += record.bytes_up
+        self.bytes_down += record.bytes_down
+
+    def add_seconds(self, record: Round) -> None:
+        """Add a round's phases to the totals."""
+        for phase, value in record.seconds.items():
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + value

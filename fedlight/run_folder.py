@@ -1,0 +1,103 @@
+"""A run's folder: a contract that other programs read (see docs/run_folder.md)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fedlight.errors import CheckpointError, ConfigurationError
+from fedlight.names import safe_name
+
+VERSION = "version_"
+METRIC_COLUMNS = ("round", "client", "split", "metric", "value")
+
+
+def versions(base: Path) -> list[Path]:
+    """The version folders under ``base``, oldest first."""
+    found = [path for path in base.glob(f"{VERSION}*") if path.name.removeprefix(VERSION).isdigit()]
+    return sorted(found, key=lambda path: int(path.name.removeprefix(VERSION)))
+
+
+def new_version(root: Path, name: str) -> Path:
+    """Create the next ``<root>/<name>/version_N``.
+
+    Raises:
+        ConfigurationError: when the folder can't be written.
+    """
+    base = root / safe_name(name)
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        number = 1 + max((int(path.name.removeprefix(VERSION)) for path in versions(base)), default=-1)
+        folder = base / f"{VERSION}{number}"
+        folder.mkdir()
+    except OSError as error:
+        raise ConfigurationError(
+            f"trainer.default_root_dir: can't write to {base} ({error.strerror}); choose a folder you may write to"
+        ) from error
+    return folder
+
+
+def find_checkpoint(where: str, root: Path, name: str) -> Path:
+    """Turn ``last``, ``best``, a run folder or a checkpoint folder into a checkpoint folder.
+
+    ``last`` and ``best`` mean the newest version under ``<root>/<name>`` that holds one; a run folder means its
+    ``last``.
+
+    Raises:
+        CheckpointError: when there is none.
+    """
+    if where in ("last", "best"):
+        base = root / safe_name(name)
+        for version in reversed(versions(base)):
+            if _holds_checkpoint(folder := version / "checkpoints" / where):
+                return folder
+        raise CheckpointError(f"--ckpt_path {where}: no checkpoint under {base}; name a run folder instead")
+    path = Path(where)
+    for folder in (path, path / "checkpoints" / "last", path / "checkpoints" / "best"):
+        if _holds_checkpoint(folder):
+            return folder
+    if path.is_file():
+        raise CheckpointError(f"--ckpt_path {where}: is a file; name 'last', 'best', a run folder or a checkpoint folder")
+    raise CheckpointError(f"--ckpt_path {where}: holds no fedlight checkpoint (a folder with manifest.json)")
+
+
+def _holds_checkpoint(folder: Path) -> bool:
+    return (folder / "manifest.json").is_file() or (folder.with_name(folder.name + ".old") / "manifest.json").is_file()
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write plain values, by a temporary file so that a reader never sees half of it."""
+    partial = path.with_name(path.name + ".tmp")
+    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+class MetricsTable:
+    """``metrics.csv`` in long form: round, client, split, metric, value.
+
+    Args:
+        path: of the file. first_round: rows of this round and later are dropped (a resumed run writes them again).
+    """
+
+    def __init__(self, path: Path, first_round: int = 0) -> None:
+        self.path = path
+        kept = [row for row in self._read() if int(row[0]) < first_round] if path.exists() else []
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([METRIC_COLUMNS, *kept])
+
+    def _read(self) -> list[list[str]]:
+        with self.path.open(newline="", encoding="utf-8") as file:
+            return list(csv.reader(file))[1:]
+
+    def add(self, round_idx: int, split: str, metrics: Mapping[str, Mapping[str, float]]) -> None:
+        """Append ``metrics[client][metric]`` of one split."""
+        rows: Iterable[tuple[Any, ...]] = (
+            (round_idx, client, split, metric, repr(float(value)))
+            for client, values in metrics.items()
+            for metric, value in values.items()
+        )
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)

@@ -1,0 +1,74 @@
+"""The result of a run, for programs (``summary.json``) and for people (a table)."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fedlight.client import ClientSpec
+from fedlight.summaries import ALL, ALL_MACRO, Scores
+
+if TYPE_CHECKING:
+    from fedlight.trainer import FederatedTrainer
+
+FORMAT_VERSION = 1
+PACKAGES = ("fedlight", "torch", "lightning", "torch-geometric", "torchmetrics", "numpy")
+
+
+def summary(trainer: FederatedTrainer, validation: Scores, test: Scores) -> dict[str, Any]:
+    """Everything that ``summary.json`` holds; scores are those of ``best_round``."""
+    progress = trainer.progress
+    return {
+        "format_version": FORMAT_VERSION,
+        "system": trainer.model.system,
+        "method": trainer.method,
+        "seed": trainer.federation.streams.root,
+        "rounds_run": progress.round,
+        "best_round": progress.best_round,
+        "empty_rounds": progress.total_empty_rounds,
+        "dropped_updates": progress.dropped_updates,
+        "excluded_clients": dict(trainer.datamodule.excluded()),
+        "seconds": {phase: round(value, 3) for phase, value in sorted(progress.seconds.items())},
+        "bytes_up": progress.bytes_up,
+        "bytes_down": progress.bytes_down,
+        "test": test,
+        "validation": validation,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that shape results."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def print_scores(title: str, specs: Sequence[ClientSpec], scores: Scores, headline: Sequence[str]) -> None:
+    """Print one row per client and the means; ``-`` where a metric does not exist."""
+    present = {metric for values in scores.values() for metric in values}
+    metrics = [metric for metric in headline if metric in present] or sorted(present)
+    table = Table(title=title)
+    table.add_column("client")
+    for column in ("train", "val", "test", *metrics):
+        table.add_column(column, justify="right")
+    for spec in specs:
+        sizes = [str(spec.num_examples.get(split, 0)) for split in ("train", "val", "test")]
+        table.add_row(spec.name, *sizes, *_cells(scores.get(spec.name, {}), metrics))
+    table.add_section()
+    table.add_row("all (weighted)", "", "", "", *_cells(scores.get(ALL, {}), metrics))
+    table.add_row("all (plain mean)", "", "", "", *_cells(scores.get(ALL_MACRO, {}), metrics))
+    Console().print(table)
+
+
+def _cells(values: Mapping[str, float], metrics: Sequence[str]) -> list[str]:
+    return [f"{values[metric]:.4f}" if metric in values else "-" for metric in metrics]

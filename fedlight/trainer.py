@@ -1,0 +1,393 @@
+"""The trainer of a federation: it has a Fabric and a round loop, and behaves like Lightning's at the surface."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import torch
+from jsonargparse.typing import NonNegativeInt, PositiveInt
+from lightning.pytorch import Callback
+
+from fedlight import checkpoint as checkpoints
+from fedlight.aggregators import Aggregator, FedAvg
+from fedlight.callbacks import FederatedCheckpoint, FederatedEarlyStopping, RoundProgress, TensorBoardCurves
+from fedlight.checkpoint import Checkpoint
+from fedlight.client import ClientModule
+from fedlight.data import FederatedDataModule
+from fedlight.errors import CheckpointError, ConfigurationError, FederationError
+from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric
+from fedlight.federation import Federation
+from fedlight.hooks import Hooks
+from fedlight.interrupts import EXIT_CODE, Interrupted
+from fedlight.loops import ClientLoop
+from fedlight.names import safe_name
+from fedlight.objectives import Objective
+from fedlight.rounds import Progress, Round
+from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, write_json
+from fedlight.sampling import UniformSampler
+from fedlight.streams import root_seed
+from fedlight.summaries import Scores
+from fedlight.summary import print_scores, summary
+
+log = logging.getLogger(__name__)
+Split = Literal["val", "test"]
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What :meth:`FederatedTrainer.fit` returns, for notebooks.
+
+    Args:
+        run_folder: with summary, metrics and checkpoints; see :func:`fedlight.load_client`.
+        rounds_run: finished rounds. best_round: the one tested.
+        validation, test: scores of the best round by scope (``all``, ``all_macro``, client names) and metric.
+    """
+
+    run_folder: Path
+    rounds_run: int
+    best_round: int | None
+    validation: Scores = field(default_factory=dict)
+    test: Scores = field(default_factory=dict)
+
+
+class FederatedTrainer:
+    """Runs a federation: rounds of local training, aggregation, evaluation.
+
+    Args:
+        accelerator: ``auto``, ``cpu``, ``gpu`` or another of Fabric's.
+        devices: processes per node, each owning a share of the clients; ``auto``: all GPUs, or one CPU process.
+        num_nodes: machines.
+        precision: Fabric's, for example ``bf16-mixed``.
+        launcher: how several processes start: ``popen`` (scripts, command line), ``spawn`` or ``fork`` (notebooks).
+        max_rounds: rounds in all, also of a resumed run.
+        local_epochs: epochs of a client per round.
+        check_val_every_n_rounds: evaluate all clients every n rounds and after the last.
+        patience: stop after this many evaluations without a better monitored metric; ``null``: never.
+        participation: fraction of the clients drawn each round, in (0, 1].
+        aggregator: the server's rule; default FedAvg.
+        objectives: extra terms of the clients' loss.
+        callbacks: Lightning's or :class:`~fedlight.callbacks.FederatedCallback`.
+        keep_optimizer: keep clients' optimiser states over rounds instead of starting anew.
+        evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state.
+        min_clients: a round with fewer usable updates is empty and changes nothing.
+        max_empty_rounds: stop with an error after so many empty rounds in a row.
+        default_root_dir, name: the run's folder is ``<default_root_dir>/<name>/version_N``.
+        method: label in summaries; default the aggregator's class.
+        enable_progress_bar: show rounds as they pass.
+    """
+
+    def __init__(
+        self,
+        accelerator: str = "auto",
+        devices: int | str = "auto",
+        num_nodes: PositiveInt = 1,
+        precision: str | None = None,
+        launcher: Launcher = "popen",
+        max_rounds: PositiveInt = 100,
+        local_epochs: PositiveInt = 1,
+        check_val_every_n_rounds: PositiveInt = 1,
+        patience: PositiveInt | None = None,
+        participation: float = 1.0,
+        aggregator: Aggregator | None = None,
+        objectives: list[Objective] | None = None,
+        callbacks: list[Callback] | Callback | None = None,
+        keep_optimizer: bool = False,
+        evaluate_on: Literal["sent", "local"] = "sent",
+        min_clients: NonNegativeInt = 1,
+        max_empty_rounds: PositiveInt = 3,
+        default_root_dir: str = "runs",
+        name: str = "fedlight",
+        method: str | None = None,
+        enable_progress_bar: bool = True,
+    ) -> None:
+        self.max_rounds, self.check_val_every_n_rounds = _at_least_one(max_rounds, "max_rounds"), check_val_every_n_rounds
+        self.local_epochs, self.keep_optimizer = _at_least_one(local_epochs, "local_epochs"), keep_optimizer
+        self.sampler = UniformSampler(participation)
+        self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
+        self.objectives: list[Objective] = list(objectives or [])
+        self.evaluate_on: Literal["sent", "local"] = evaluate_on
+        self.min_clients, self.max_empty_rounds = max(1, min_clients), max_empty_rounds
+        self.default_root_dir, self.name = default_root_dir, name
+        self.method = method or type(self.aggregator).__name__.lower()
+        given = [callbacks] if isinstance(callbacks, Callback) else list(callbacks or [])
+        if patience is not None:
+            given.append(FederatedEarlyStopping(patience))
+        if enable_progress_bar:
+            given.append(RoundProgress())
+        self.callbacks = [*given, TensorBoardCurves(), FederatedCheckpoint()]
+        self.hooks = Hooks(self, self.callbacks)
+        self.fabric: FederationFabric = make_fabric(accelerator, devices, num_nodes, precision, launcher)
+        self.should_stop = False
+        self.progress = Progress()
+        self.scores: dict[str, Scores] = {}
+
+    # what Lightning callbacks look for
+
+    @property
+    def strategy(self) -> Any:
+        """Fabric's strategy."""
+        return self.fabric.strategy
+
+    @property
+    def is_global_zero(self) -> bool:
+        """Whether this process is rank 0, the one that writes."""
+        return self.fabric.is_global_zero
+
+    @property
+    def log_dir(self) -> str:
+        """The run's folder, the same on all ranks."""
+        return str(self.run_folder)
+
+    @property
+    def current_round(self) -> int:
+        """The round under way, from 0."""
+        return self.record.idx
+
+    # entry points
+
+    def fit(
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = None
+    ) -> FitResult:
+        """Train the federation, keep its best and last checkpoints, and test the best.
+
+        Args:
+            model: the prototype of every client.
+            datamodule: the clients' data.
+            ckpt_path: ``last``, ``best``, a run folder or a checkpoint folder: continue that run in its folder.
+
+        Raises:
+            FederationError: after ``max_empty_rounds`` rounds in a row without a usable update.
+        """
+        return cast(FitResult, self._launch(self._fit, model, datamodule, ckpt_path))
+
+    def validate(
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = "best"
+    ) -> Scores:
+        """Score a checkpoint on the validation splits; writes ``validation.json`` into its run."""
+        return cast(Scores, self._launch(self._score, model, datamodule, ckpt_path, "val"))
+
+    def test(
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = "best"
+    ) -> Scores:
+        """Score a checkpoint on the test splits; writes ``test.json`` into its run."""
+        return cast(Scores, self._launch(self._score, model, datamodule, ckpt_path, "test"))
+
+    def predict(
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = "best"
+    ) -> list[Path]:
+        """Write every client's predictions, by name, into the ``predictions`` folder of the checkpoint's run."""
+        return cast(list[Path], self._launch(self._predict, model, datamodule, ckpt_path))
+
+    # the work, in each process
+
+    def _launch(self, work: Callable[..., Any], model: ClientModule, data: FederatedDataModule | None, *args: Any) -> Any:
+        if data is None:
+            raise ConfigurationError("no datamodule given: pass datamodule=, or the section 'data' of a configuration")
+        return self.fabric.launch(_in_process, self, work, model, data, *args)
+
+    def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
+        source = self._find(ckpt_path) if ckpt_path else None
+        self.run_folder = source.run_folder if source else self._new_folder()
+        try:
+            federation = self._build(model, data, "fit", source)
+        except BaseException:
+            if source is None and self.is_global_zero:
+                _remove_unused(self.run_folder)
+            raise
+        self._run_rounds(federation)
+        return self._finish(federation)
+
+    def _build(
+        self, model: ClientModule, data: FederatedDataModule, stage: str, source: Checkpoint | None
+    ) -> Federation:
+        data.prepare_data() if self.fabric.local_rank == 0 else None
+        self.fabric.barrier()
+        data.setup(stage)
+        self.model, self.datamodule = model, data
+        loop = ClientLoop(self.fabric, self.hooks, self.objectives, self.local_epochs, self.keep_optimizer)
+        self.federation = federation = Federation(
+            self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
+            self._seed(source), self.evaluate_on, self.min_clients,
+        )  # fmt: skip
+        self.hooks.federation("setup", model, stage)
+        if source is None:
+            federation.start()
+        else:
+            state = federation.load(source)
+            self.progress = Progress(**source.manifest["progress"])
+            self._load_callbacks(state["callbacks"])
+        if stage == "fit" and self.is_global_zero:
+            self.metrics = MetricsTable(self.run_folder / "metrics.csv", self.progress.round)
+            write_json(self.run_folder / "data_report.json", data.data_report())
+        return federation
+
+    def _run_rounds(self, federation: Federation) -> None:
+        self.record = Round(self.progress.round)
+        self.hooks.federation("on_fit_start", self.model)
+        with federation.stop:
+            while self.progress.round < self.max_rounds and not self.should_stop:
+                self.record = Round(self.progress.round)
+                try:
+                    self._round(federation, self.record)
+                except Interrupted:
+                    self.save_checkpoint("last")
+                    log.warning("stopped by SIGTERM in round %d; continue with --ckpt_path last", self.record.idx)
+                    raise SystemExit(EXIT_CODE) from None
+        self.hooks.federation("on_fit_end", self.model)
+
+    def _round(self, federation: Federation, record: Round) -> None:
+        self.hooks.federation("on_round_start", record.idx)
+        federation.run_round(record)
+        self.progress.add(record)
+        self._record_scores("train", record.idx, record.train)
+        if self.progress.empty_rounds >= self.max_empty_rounds:
+            raise FederationError(
+                f"{self.max_empty_rounds} rounds in a row without {self.min_clients} usable updates; the last good "
+                f"state is in {self.run_folder / 'checkpoints' / 'last'}. Last reasons: "
+                + "; ".join(f"{federation.specs[c].name}: {why}" for c, why in record.dropped.items())
+            )
+        if self.progress.round % self.check_val_every_n_rounds == 0 or self.progress.round == self.max_rounds:
+            with record.phase("evaluate"):
+                record.validation = federation.evaluate("val")
+            self._record_scores("val", record.idx, record.validation)
+            self._note_best(record)
+            self.hooks.federation("on_federated_validation_end", record.validation)
+        self.hooks.federation("on_round_end", record.idx)
+        self.progress.add_seconds(record)
+
+    def _record_scores(self, split: str, round_idx: int, scores: Scores) -> None:
+        if scores:
+            self.scores[split] = scores
+            if self.is_global_zero:
+                self.metrics.add(round_idx, split, scores)
+
+    def _note_best(self, record: Round) -> None:
+        scope, metric = self.model.monitor.split("/", 1)
+        value = record.validation.get(scope, {}).get(metric)
+        best = self.progress.best_value
+        sign = 1.0 if self.model.monitor_mode == "max" else -1.0
+        if value is not None and (best is None or sign * value > sign * best):
+            self.progress.best_round, self.progress.best_value = record.idx, value
+
+    def _finish(self, federation: Federation) -> FitResult:
+        best = self.run_folder / "checkpoints" / "best"
+        if self.progress.best_round is not None and best.exists():
+            federation.load(Checkpoint(best))
+        validation, test = federation.evaluate("val"), federation.evaluate("test")
+        tested = self.progress.round - 1 if self.progress.best_round is None else self.progress.best_round
+        self._record_scores("test", tested, test)
+        if self.is_global_zero:
+            write_json(self.run_folder / "summary.json", summary(self, validation, test))
+            print_scores(f"test, round {tested}", federation.specs, test, self.model.headline)
+            print(f"results: {self.run_folder}")
+        self.hooks.federation("teardown", self.model, "fit")
+        return FitResult(self.run_folder, self.progress.round, self.progress.best_round, validation, test)
+
+    def _score(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None, split: Split) -> Scores:
+        stage = "validate" if split == "val" else "test"
+        federation, source = self._restore(model, data, stage, ckpt_path)
+        scores = federation.evaluate(split)
+        if self.is_global_zero:
+            name = "validation" if split == "val" else "test"
+            write_json(self.run_folder / f"{name}.json", {"checkpoint": str(source.folder), "scores": scores})
+            print_scores(f"{name}, round {source.manifest['progress']['round'] - 1}", federation.specs, scores, model.headline)
+        return scores
+
+    def _predict(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> list[Path]:
+        federation, _ = self._restore(model, data, "predict", ckpt_path)
+        folder = self.run_folder / "predictions"
+        folder.mkdir(exist_ok=True)
+        written: list[Path] = []
+        for client_id, client in federation.local.items():
+            payload = federation.server.payload(client_id) if self.evaluate_on == "sent" else None
+            with client.deployed(payload), federation.streams.seeded("predict", client.name):
+                written.append(client.data.write_predictions(federation.loop.predict(client), folder))
+        self.fabric.barrier()
+        if self.is_global_zero:
+            print(f"predictions: {folder}")
+        return written
+
+    def _restore(
+        self, model: ClientModule, data: FederatedDataModule, stage: str, ckpt_path: str | None
+    ) -> tuple[Federation, Checkpoint]:
+        source = self._find(ckpt_path or "best")
+        self.run_folder = source.run_folder
+        return self._build(model, data, stage, source), source
+
+    # checkpoints
+
+    def save_checkpoint(self, which: Literal["last", "best"]) -> None:
+        """Save everything under ``checkpoints/<which>``; to be called on all ranks."""
+        federation = self.federation
+        manifest = {
+            "clients": [spec.name for spec in federation.specs],
+            "seed": federation.streams.root,
+            "progress": vars(self.progress),
+        }
+        callbacks = {callback.state_key: callback.state_dict() for callback in self.callbacks}
+        server = {**federation.server.state_dict(), "callbacks": callbacks}
+        folder = self.run_folder / "checkpoints" / which
+        checkpoints.save(
+            folder, federation.ranks, manifest, server, federation.server.group_states(), federation.client_states()
+        )
+
+    def _load_callbacks(self, states: dict[str, Any]) -> None:
+        for callback in self.callbacks:
+            if states.get(callback.state_key):
+                callback.load_state_dict(states[callback.state_key])
+
+    def _find(self, ckpt_path: str) -> Checkpoint:
+        return Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name))
+
+    def _new_folder(self) -> Path:
+        folder: str | None = None
+        if self.is_global_zero:
+            try:
+                folder = str(new_version(Path(self.default_root_dir), self.name))
+            except ConfigurationError:
+                self.fabric.broadcast(None)
+                raise
+        folder = self.fabric.broadcast(folder)
+        if folder is None:
+            raise ConfigurationError("rank 0 could not create the run folder")
+        return Path(folder)
+
+    @staticmethod
+    def _seed(source: Checkpoint | None) -> int:
+        if source is None:
+            return root_seed()
+        seed: int = source.manifest["seed"]
+        if "PL_GLOBAL_SEED" in os.environ and root_seed() != seed:
+            raise CheckpointError(f"{source.folder}: was trained with seed {seed}, not {root_seed()}; use that seed")
+        return seed
+
+
+def _in_process(fabric: FederationFabric, trainer: FederatedTrainer, work: Callable[..., Any], *args: Any) -> Any:
+    """What each process runs: the trainer's work on the launched Fabric, and an orderly end."""
+    trainer.fabric = fabric
+    try:
+        return work(*args)
+    finally:
+        end_processes()
+
+
+def _at_least_one(value: int, name: str) -> int:
+    if value < 1:
+        raise ConfigurationError(f"trainer.{name} must be at least 1, got {value}")
+    return value
+
+
+def _remove_unused(folder: Path) -> None:
+    """Take back a run folder in which nothing happened."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for parent in folder.parents[:2]:
+        try:
+            parent.rmdir()
+        except OSError:
+            return

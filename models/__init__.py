@@ -1,0 +1,1 @@
+"""The clients: one LightningModule per system, and their parts."""
