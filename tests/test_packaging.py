@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -55,7 +57,7 @@ def run(*command: str | Path, cwd: Path, **env: str) -> str:
 
 def test_package_list_equals_the_disk() -> None:
     on_disk = {folder.replace(os.sep, ".") for folder, _ in python_files()}
-    assert sorted(on_disk) == sorted(PROJECT["tool"]["setuptools"]["packages"])
+    assert on_disk == set(PROJECT["tool"]["setuptools"]["packages"])
 
 
 def test_packages_have_an_init() -> None:
@@ -96,6 +98,13 @@ def test_constraints_pin_every_requirement_within_its_bounds() -> None:
             pins[canonicalize_name(pin.name)] = only.version
     for name, requirement in requirements("dev").items():
         assert requirement.specifier.contains(pins[name]), f"{requirement} against {name}=={pins[name]}"
+
+
+def test_one_version_everywhere() -> None:
+    source = (ROOT / "fedlight" / "__init__.py").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version
 
 
 def imported_modules(file: Path) -> set[str]:
