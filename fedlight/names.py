@@ -44,7 +44,7 @@ def check_client_names(names: Iterable[str]) -> list[str]:
     seen: dict[str, str] = {}
     for name in ordered:
         if not name.strip() or not name.isprintable() or name in _SUMMARY_ROWS:
-            raise DataError(f"client name {name!r} can't be used (empty, unprintable or a row of the summary): rename it")
+            raise DataError(f"client name {name!r} is empty, unprintable or a row of the summary: rename the client")
         other = seen.setdefault(name.casefold(), name)
         if other is not name:
             raise DataError(f"client names {other!r} and {name!r} are equal but for case: rename one")

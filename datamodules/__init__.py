@@ -1,0 +1,5 @@
+"""Federated data modules."""
+
+from fedlight.datamodules.knowledge_graph import KnowledgeGraphDataModule
+
+__all__ = ["KnowledgeGraphDataModule"]

@@ -1,0 +1,6 @@
+"""How the triples of one folder are written down; each format is one file."""
+
+from fedlight.datamodules.knowledge_graph.formats.base import FolderFormat
+from fedlight.datamodules.knowledge_graph.formats.text_files import TextFiles
+
+__all__ = ["FolderFormat", "TextFiles"]

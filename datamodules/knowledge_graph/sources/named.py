@@ -1,0 +1,46 @@
+"""Public graphs by name: found offline, or downloaded through PyTorch Geometric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lightning.fabric.utilities import rank_zero_info
+
+from fedlight.errors import ConfigurationError, DataError
+
+DATASETS = ("FB15k-237", "WN18RR", "NELL-995")
+
+
+def raw_folder(root: Path, dataset: str) -> Path:
+    """Return the folder with the text files of a public graph, downloading it where that is possible.
+
+    Files that are already there are read as they are and nothing is written beside them.
+
+    Raises:
+        ConfigurationError: for an unknown name.
+        DataError: when the files are absent and can't be downloaded; it says where they were looked for.
+    """
+    if dataset not in DATASETS:
+        raise ConfigurationError(f"dataset: {dataset!r} is unknown; one of {', '.join(DATASETS)}")
+    places = [root / dataset / "raw", root / dataset, root / "raw", root]
+    for place in places:
+        if (place / "train.txt").is_file():
+            return place
+    _download(root / dataset, dataset, places)
+    return root / dataset / "raw"
+
+
+def _download(folder: Path, dataset: str, places: list[Path]) -> None:
+    looked = ", ".join(str(place / "train.txt") for place in places)
+    if dataset == "NELL-995":
+        raise DataError(f"{dataset} is not here (looked for {looked}) and has no download; put its text files there")
+    rank_zero_info(f"{dataset} is not here: downloading it to {folder}")
+    from torch_geometric.datasets import FB15k_237, WordNet18RR  # type: ignore[import-untyped]
+
+    try:
+        (FB15k_237 if dataset == "FB15k-237" else WordNet18RR)(str(folder))
+    except Exception as error:
+        raise DataError(
+            f"{dataset} is not here (looked for {looked}) and could not be downloaded ({error}); put train.txt, "
+            f"valid.txt and test.txt there"
+        ) from error
