@@ -2,9 +2,10 @@
 
 from fedlight.datamodules.knowledge_graph.alignment import EntityAlignment, HmacAlignment, PlainAlignment
 from fedlight.datamodules.knowledge_graph.datamodule import KnowledgeGraphDataModule
-from fedlight.datamodules.knowledge_graph.formats import FolderFormat, TextFiles
+from fedlight.datamodules.knowledge_graph.formats import FolderFormat, OpenKEFiles, RotatEFiles, TextFiles
 from fedlight.datamodules.knowledge_graph.sources import (
     ClientFolders,
+    FedEPickle,
     GraphSource,
     PartitionFile,
     RelationPartition,
@@ -15,15 +16,18 @@ from fedlight.datamodules.knowledge_graph.triples import KnowledgeGraph, QueryBa
 __all__ = [
     "ClientFolders",
     "EntityAlignment",
+    "FedEPickle",
     "FolderFormat",
     "GraphSource",
     "HmacAlignment",
     "KnowledgeGraph",
     "KnowledgeGraphDataModule",
+    "OpenKEFiles",
     "PartitionFile",
     "PlainAlignment",
     "QueryBatch",
     "RelationPartition",
+    "RotatEFiles",
     "SyntheticCity",
     "TextFiles",
     "TripleBatch",

@@ -16,10 +16,12 @@ class TextRecords:
     """The fields of a file, row after row, with the line each row stands in (from 1).
 
     Args:
-        fields: ``width * rows`` labels.
+        path: the file.
+        fields: head, relation, tail, head, …: three labels a row.
         lines: line number of each row.
     """
 
+    path: Path
     fields: list[str]
     lines: Sequence[int]
     blank_lines: int
@@ -77,7 +79,7 @@ def read_records(path: Path, columns: Sequence[int] | None, skip_header: bool, e
         role = ("head", "relation", "tail")[place % 3]
         raise DataError(f"{path}:{numbers[place // 3]}: the {role} is empty; give it a label or remove the line")
     trimmed += sum(map(ne, fields, raw))
-    return TextRecords(fields, numbers, len(lines) - (lines[-1] == "") - len(full), trimmed)
+    return TextRecords(path, fields, numbers, len(lines) - (lines[-1] == "") - len(full), trimmed)
 
 
 def _cells(

@@ -48,10 +48,11 @@ class TextFiles(FolderFormat):
         """Read one folder."""
         records = self.read_records(folder)
         codes, entities, relations = encode({split: record.fields for split, record in records.items()})
-        return LabelledGraph(name, codes, entities, relations, _notes(list(records.values())))
+        return LabelledGraph(name, codes, entities, relations, notes_of(list(records.values())))
 
 
-def _notes(records: Sequence[TextRecords]) -> Notes:
+def notes_of(records: Sequence[TextRecords]) -> Notes:
+    """Add up what reading the files of one client met."""
     return Notes(
         blank_lines=sum(record.blank_lines for record in records), trimmed=sum(record.trimmed for record in records)
     )

@@ -2,8 +2,9 @@
 
 from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
 from fedlight.datamodules.knowledge_graph.sources.client_folders import ClientFolders
+from fedlight.datamodules.knowledge_graph.sources.fede_pickle import FedEPickle
 from fedlight.datamodules.knowledge_graph.sources.partition_file import PartitionFile
 from fedlight.datamodules.knowledge_graph.sources.relation_partition import RelationPartition
 from fedlight.datamodules.knowledge_graph.sources.synthetic_city import SyntheticCity
 
-__all__ = ["ClientFolders", "GraphSource", "PartitionFile", "RelationPartition", "SyntheticCity"]
+__all__ = ["ClientFolders", "FedEPickle", "GraphSource", "PartitionFile", "RelationPartition", "SyntheticCity"]
