@@ -15,6 +15,8 @@ from typing import Any
 import yaml
 
 from fedlight.errors import DataError
+from fedlight.run_folder import METRIC_COLUMNS
+from fedlight.summaries import ALL
 
 REQUEST_FILE = "request.json"
 _REQUIRED = {"format_version": int, "method": str, "seed": int, "rounds_run": int}
@@ -89,7 +91,7 @@ class Run:
             return str(read_json(request).get("command", ""))
         return shlex.join(["python", "-m", "fedlight", "fit", "--config", str(self.folder / "config.yaml")])
 
-    def curve(self, metric: str, client: str = "all") -> dict[int, float]:
+    def curve(self, metric: str, client: str = ALL) -> dict[int, float]:
         """Validation metric of ``client`` by round; empty when there is none.
 
         Raises:
@@ -106,7 +108,7 @@ class Run:
                     if row["metric"] == metric and row["client"] == client and row["split"] in ("validation", "val"):
                         points[int(row["round"])] = float(row["value"])
             except (KeyError, TypeError, ValueError) as error:
-                wanted = "needs the columns round, client, split, metric, value"
+                wanted = f"needs the columns {', '.join(METRIC_COLUMNS)}"
                 raise DataError(f"{path}:{rows.line_num}: {wanted}: {error!r}") from error
         return {step: value for step, value in sorted(points.items()) if math.isfinite(value)}
 

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from fedlight.commands.finished import Run
 
 # What may differ between two runs that count as repetitions of one experiment.
-_IDENTITY = {"seed_everything", "ckpt_path", "config", "trainer.default_root_dir", "trainer.name"}
+_IDENTITY = {
+    "seed_everything",
+    "ckpt_path",
+    "config",
+    "trainer.default_root_dir",
+    "trainer.name",
+    "trainer.enable_progress_bar",
+}
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from fedlight.commands.groups import Cell, Group, is_standalone
 from fedlight.commands.notes import notes
+from fedlight.summaries import ALL, ALL_MACRO
 
-OVERALL = ("all", "all_macro")
+OVERALL = (ALL, ALL_MACRO)
 
 
 def comparison(groups: Sequence[Group], metrics: Sequence[str], split: str, picture: str | None) -> str:
@@ -96,8 +97,10 @@ def _facts(group: Group) -> list[str]:
 
 
 def _known(group: Group, key: str) -> list[float]:
+    """A number of each run that has it; seconds by phase are summed up."""
     values = (run.summary.get(key) for run in group.runs)
-    return [value for value in values if isinstance(value, int | float)]
+    numbers = (sum(value.values()) if isinstance(value, dict) else value for value in values)
+    return [number for number in numbers if isinstance(number, int | float)]
 
 
 def _span(values: Sequence[float]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import shlex
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 
 from fedlight.commands.finished import REQUEST_FILE, Run, read_json, read_run
+from fedlight.config import find_config
 from fedlight.errors import CheckpointError, ConfigurationError
 from fedlight.names import safe_name
 from fedlight.run_folder import find_checkpoint, versions, write_json
@@ -104,18 +103,3 @@ class Experiment:
         if not path.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(path, self.request)
-
-
-def find_config(name: str) -> Path:
-    """Look a configuration up as a path, then among those that ship with the package.
-
-    Raises:
-        ConfigurationError: with the nearest names there are.
-    """
-    shipped = Path(str(files("fedlight.configs")))
-    for path in (Path(name), shipped / name):
-        if path.is_file():
-            return path
-    names = sorted(path.relative_to(shipped).as_posix() for path in shipped.rglob("*.yaml"))
-    near = difflib.get_close_matches(name, names) or names
-    raise ConfigurationError(f"{name}: no such configuration, neither as a path nor in the package: {', '.join(near)}")

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from fedlight.commands.compare import choose_metrics
 from fedlight.commands.finished import Run
+from fedlight.commands.markdown import OVERALL
 from fedlight.commands.plan import Experiment
 from fedlight.errors import DataError
 
@@ -108,7 +109,7 @@ def headline(run: Run) -> str:
     """The first overall metric of a run, on test when it was tested."""
     for split in ("test", "validation"):
         metrics = run.metrics(split)
-        for client in ("all", "all_macro"):
+        for client in OVERALL:
             if overall := metrics.get(client):
                 name = next(name for name in [*choose_metrics([run], None, split), *overall] if name in overall)
                 return f"{split} {name} {overall[name]:.4f}"

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from fedlight.commands.compare import compare
-from fedlight.commands.plan import Experiment, find_config
+from fedlight.commands.plan import Experiment
 from fedlight.commands.processes import run_all
 from fedlight.commands.runs import find_runs
+from fedlight.config import find_config
 from fedlight.errors import ConfigurationError, FedlightError
 
 DESCRIPTION = "Run several methods with several seeds, then compare them. Call it again to go on where it stopped."

@@ -42,7 +42,13 @@ def write_run(
 ) -> Path:
     """Fabricate a finished run; ``settings`` is the saved configuration, ``curve`` the validation MRR of ``all``."""
     folder.mkdir(parents=True)
-    facts = {"format_version": 1, "system": "fedltailor", "rounds_run": 10, "best_round": 7, "seconds": 12.5}
+    facts = {
+        "format_version": 1,
+        "system": "fedltailor",
+        "rounds_run": 10,
+        "best_round": 7,
+        "seconds": {"evaluate": 2.5, "train": 10.0},
+    }
     facts |= {"bytes_up": 2_000_000, "bytes_down": 4_000_000, "versions": {"fedlight": "0.1.0"}}
     facts |= {"method": method, "seed": seed, "validation": {}, "test": test or {}} | summary
     (folder / "summary.json").write_text(json.dumps(facts), encoding="utf-8")

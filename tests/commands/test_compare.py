@@ -1,7 +1,7 @@
-import argparse
 from pathlib import Path
 
 import pytest
+from jsonargparse import ArgumentParser
 
 from fedlight.commands import compare as command
 from fedlight.commands.compare import choose_metrics, compare
@@ -102,7 +102,7 @@ def test_a_picture_is_no_page(sweep: Path, tmp_path: Path) -> None:
 
 
 def test_command_line(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
+    parser = ArgumentParser(exit_on_error=False)
     command.add_arguments(parser)
     assert command.run(parser.parse_args([str(sweep), "--metric", "mrr", "--split", "test"])) == 0
     assert "| fede |" in capsys.readouterr().out

@@ -1,4 +1,3 @@
-import argparse
 import os
 import signal
 import subprocess
@@ -7,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+from jsonargparse import ArgumentParser
 
 from fedlight.commands import sweep as command
-from fedlight.commands.plan import find_config
 from fedlight.errors import ConfigurationError
 from tests.commands.fake_runs import write_fake_fit
 
@@ -28,7 +27,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sweep(*more: str, methods: str = "fede.yaml,fedtailor.yaml", seeds: str = "0,1") -> int:
-    parser = argparse.ArgumentParser()
+    parser = ArgumentParser(exit_on_error=False)
     command.add_arguments(parser)
     words = ["--config", "base.yaml", "--methods", methods, "--seeds", seeds, "--out", "out", *more]
     return command.run(parser.parse_args(words))
@@ -116,8 +115,8 @@ def test_foreign_runs_under_the_same_name_are_refused() -> None:
         (["--seeds", "1,1"], "each once"),
         (["--methods", " , "], "--methods is missing"),
         (["--methods", "fede.yaml,./fede.yaml"], "two overlays are called 'fede'"),
-        (["--methods", "nowhere.yaml"], r"nowhere\.yaml: no such configuration"),
-        (["--config", "no.yaml"], r"no\.yaml: no such configuration"),
+        (["--methods", "nowhere.yaml"], r"--config nowhere\.yaml: no such file"),
+        (["--config", "no.yaml"], r"--config no\.yaml: no such file"),
         (["--set", "trainer.max_rounds"], "must be KEY=VALUE"),
         (["--set", "trainer.name=x"], r"the sweep sets trainer\.name itself"),
         (["--jobs", "0"], "--jobs 0"),
@@ -139,17 +138,12 @@ def test_the_default_folder_follows_the_base() -> None:
     assert experiment.folder == Path("runs/sweep_base/fede_seed0")
 
 
-def test_configurations_in_the_package_are_found_by_name() -> None:
-    assert find_config("methods/fede.yaml").is_file()
-    with pytest.raises(ConfigurationError, match=r"methods/fede\.yaml"):
-        find_config("methods/feed.yaml")
-
-
 DRIVER = """
-import argparse, sys
+import sys
+from jsonargparse import ArgumentParser
 from fedlight.commands import sweep
 sys.executable = "./fake_fit.py"
-parser = argparse.ArgumentParser()
+parser = ArgumentParser()
 sweep.add_arguments(parser)
 sys.exit(sweep.run(parser.parse_args(sys.argv[1:])))
 """
