@@ -52,8 +52,12 @@ class ModelScores:
         """Scores of all candidates on ``side``, ``[Q, N]``."""
         # Half precision would round different scores to equal ones.
         with torch.autocast(self.device.type, enabled=False):
-            make = self.scorer.tail_query if side == "tail" else self.scorer.head_query
-            return score_all(self.scorer, make(self.entity[known], self.relation[relation]), self.entity)
+            return score_all(self.scorer, self.query(known, relation, side), self.entity)
+
+    def query(self, known: Tensor, relation: Tensor, side: Side) -> Tensor:
+        """Query vectors ``[Q, w]``, whose similarity with a candidate is its score."""
+        make = self.scorer.tail_query if side == "tail" else self.scorer.head_query
+        return make(self.entity[known], self.relation[relation])
 
 
 def _full_precision(table: Tensor) -> Tensor:

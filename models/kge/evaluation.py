@@ -96,8 +96,7 @@ class RankingMixin(ClientModule):
     def _finish(self, split: str) -> None:
         # Under Fabric each process ranks its own clients; under a Trainer the processes share one client.
         metrics = RankingMetrics(sync_on_compute=self._fabric is None).to(self.device)
-        if self._graph is not None:
-            metrics.update(self._rank(self._graph, torch.cat(self._collected)))
+        metrics.update(self._rank())
         self._num_scored = {**self._num_scored, split: int(metrics.count)}
         values = metrics.compute()
         if values:
@@ -106,8 +105,12 @@ class RankingMixin(ClientModule):
             self.log_dict({f"{split}/{name}": value for name, value in values.items()})
         self._start()
 
-    def _rank(self, graph: KnowledgeGraph, triples: Tensor) -> Ranks:
-        known_true = graph.index("all", triples.device)
+    def _rank(self) -> Ranks:
+        if self._graph is None:
+            none = torch.empty(0, dtype=torch.int64, device=self.device)
+            return Ranks(none, none, none)
+        triples = torch.cat(self._collected)
+        known_true = self._graph.index("all", triples.device)
         return rank(self.candidate_scores(), triples, known_true, self.ranking_sides, self.eval_memory_mb)
 
     def _warn_of_ties(self, values: Mapping[str, float]) -> None:

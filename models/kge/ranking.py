@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
@@ -24,6 +24,28 @@ def queries_per_block(num_candidates: int, memory_mb: int) -> int:
     return max(1, min(_MAX_QUERIES, memory_mb * 2**20 // (4 * _COPIES * max(1, num_candidates))))
 
 
+class ScoreVariants(Protocol):
+    """Several scores of the same candidates, for example a model, another, and their combinations."""
+
+    names: tuple[str, ...]
+    num_candidates: int
+    device: torch.device
+
+    def variants(self, known: Tensor, relation: Tensor, side: Side) -> Iterator[Tensor]:
+        """Scores ``[Q, num_candidates]`` of each variant in turn; the caller may write to a tensor it was given."""
+
+
+class _Single:
+    names: tuple[str, ...] = ("",)
+
+    def __init__(self, scores: CandidateScores) -> None:
+        self.scores = scores
+        self.num_candidates, self.device = scores.num_candidates, scores.device
+
+    def variants(self, known: Tensor, relation: Tensor, side: Side) -> Iterator[Tensor]:
+        yield self.scores(known, relation, side)
+
+
 def rank(
     scores: CandidateScores, triples: Tensor, known_true: TripleIndex, sides: Sides = "both", memory_mb: int = 256
 ) -> Ranks:
@@ -42,28 +64,37 @@ def rank(
     Returns:
         Ranks of T or 2T queries, in the order of ``triples``, on their device.
     """
+    return rank_variants(_Single(scores), triples, known_true, sides, memory_mb)[""]
+
+
+def rank_variants(
+    scores: ScoreVariants, triples: Tensor, known_true: TripleIndex, sides: Sides = "both", memory_mb: int = 256
+) -> dict[str, Ranks]:
+    """:func:`rank` under every variant at once, so that what they share is scored once."""
+    triples, known_true = triples.to(scores.device), known_true.to(scores.device)
     wanted: tuple[Side, ...] = ("tail", "head") if sides == "both" else ("tail",)
-    known_true = known_true.to(scores.device)
-    return Ranks.cat([_rank_side(scores, triples.to(scores.device), known_true, side, memory_mb) for side in wanted])
+    parts = [_rank_side(scores, triples, known_true, side, memory_mb) for side in wanted]
+    return {name: Ranks.cat([Ranks(*part[variant]) for part in parts]) for variant, name in enumerate(scores.names)}
 
 
-def _rank_side(scores: CandidateScores, triples: Tensor, known_true: TripleIndex, side: Side, memory_mb: int) -> Ranks:
+def _rank_side(scores: ScoreVariants, triples: Tensor, known_true: TripleIndex, side: Side, memory_mb: int) -> Tensor:
+    """Ranks ``[variants, 3, T]``."""
     head, relation, tail = triples.unbind(1)
     known, answer = (head, tail) if side == "tail" else (tail, head)
     queries, query_of = torch.unique(known * known_true.num_relations + relation, return_inverse=True)
     order = torch.argsort(query_of, stable=True)
     query_of, answer = query_of[order], answer[order]
-    result = torch.empty(3, len(triples), dtype=torch.int64, device=triples.device)
+    result = torch.empty(len(scores.names), 3, len(triples), dtype=torch.int64, device=triples.device)
     for first, block, members in _blocks(queries, query_of, queries_per_block(scores.num_candidates, memory_mb)):
-        block_known, block_relation = block // known_true.num_relations, block % known_true.num_relations
-        rows = scores(block_known, block_relation, side)
-        row_of, target_of = query_of[members] - first, answer[members]
-        target = rows[row_of, target_of]
-        filtered_row, filtered = known_true.answers(block_known, block_relation, side)
-        rows[filtered_row, filtered] = torch.nan
-        left = scores.num_candidates + 1 - torch.bincount(filtered_row, minlength=len(block))
-        result[:, order[members]] = _rank_rows(rows, row_of, target, left[row_of])
-    return Ranks(*result)
+        asked = (block // known_true.num_relations, block % known_true.num_relations, side)
+        row_of = query_of[members] - first
+        filtered = known_true.answers(*asked)
+        left = scores.num_candidates + 1 - torch.bincount(filtered[0], minlength=len(block))
+        for variant, rows in enumerate(scores.variants(*asked)):
+            target = rows[row_of, answer[members]]
+            rows[filtered] = torch.nan
+            result[variant, :, order[members]] = _rank_rows(rows, row_of, target, left[row_of])
+    return result
 
 
 def _blocks(queries: Tensor, query_of: Tensor, size: int) -> Iterator[tuple[int, Tensor, slice]]:
