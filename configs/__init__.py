@@ -1,1 +1,1 @@
-"""Configurations: one folder per system, and methods as overlays; found by name from an installed package."""
+"""Configurations: a folder per system, and ``methods/`` with one overlay per method."""

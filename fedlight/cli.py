@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -13,11 +14,13 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveCon
 
 import fedlight.datamodules
 import fedlight.models  # noqa: F401  (both: so that short class names resolve)
+from fedlight.aggregators import Aggregator
 from fedlight.client import ClientModule
 from fedlight.config import check_config, find_config
-from fedlight.config_errors import short_message
+from fedlight.config_errors import option_names, short_message
 from fedlight.data import FederatedDataModule
 from fedlight.errors import ConfigurationError, FedlightError
+from fedlight.objectives import Objective
 from fedlight.trainer import FederatedTrainer
 
 COMMANDS = {
@@ -43,7 +46,8 @@ class FederatedParser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> Any:
         """Print the key, the value and the nearest valid name; exit with 2."""
-        sys.stderr.write(f"error: {short_message(message, self)}\n")
+        names = option_names(self, (FederatedTrainer, Aggregator, Objective, ClientModule, FederatedDataModule))
+        sys.stderr.write(f"error: {short_message(message, names)}\n")
         raise SystemExit(2)
 
 
@@ -75,6 +79,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if args is None else args)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
+    warnings.filterwarnings("ignore", message="LightningCLI's args parameter")
     try:
         if arguments and arguments[0] in COMMANDS:
             return _command(arguments[0])(arguments[1:])

@@ -130,6 +130,6 @@ class ClientModule(LightningModule):
         """Number of examples behind the metrics last logged for ``split``; weighs this client in ``all``."""
         return 0 if self.spec is None else self.spec.num_examples.get(split, 0)
 
-    def training_step(self, batch: Any, batch_idx: int) -> dict[str, Any]:  # type: ignore[override]
+    def training_step(self, batch: Any, batch_idx: int) -> dict[str, Any]:
         """Return ``loss`` (a mean over ``batch_size`` examples), ``batch_size`` and what objectives need."""
         raise NotImplementedError(f"{type(self).__name__}.training_step")

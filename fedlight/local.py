@@ -36,7 +36,7 @@ class LocalClient:
         keep_received: bool = False,
     ) -> None:
         self.spec, self.module, self._data = spec, module, data
-        self.wrapped = module if wrapped is None else wrapped
+        self.wrapped: Any = module if wrapped is None else wrapped
         self.keep_received = keep_received
         self.received: SharedState | None = None
         self.optimizer_states: list[dict[str, Any]] | None = None

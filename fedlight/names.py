@@ -28,8 +28,7 @@ def safe_name(name: str) -> str:
     plain = _PLAIN.fullmatch(name) and not name.endswith(".")
     if plain and not _SUFFIXED.fullmatch(name) and not _WINDOWS_DEVICE.fullmatch(name):
         return name
-    readable = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60]
-    readable = re.sub(r"^[-.]", "_", readable) or "_"
+    readable = re.sub(r"^-|[^A-Za-z0-9_-]", "_", name)[:60] or "_"
     return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
@@ -45,7 +44,8 @@ def check_client_names(names: Iterable[str]) -> list[str]:
     for name in ordered:
         if not name.strip() or not name.isprintable() or name in _SUMMARY_ROWS:
             raise DataError(f"client name {name!r} is empty, unprintable or a row of the summary: rename the client")
-        other = seen.setdefault(name.casefold(), name)
-        if other is not name:
-            raise DataError(f"client names {other!r} and {name!r} are equal but for case: rename one")
+        other = seen.get(name.casefold())
+        if other is not None:
+            raise DataError(f"client names {other!r} and {name!r} are the same for some file systems: rename one")
+        seen[name.casefold()] = name
     return ordered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,16 @@ def new_version(root: Path, name: str) -> Path:
             f"trainer.default_root_dir: can't write to {base} ({error.strerror}); choose a folder you may write to"
         ) from error
     return folder
+
+
+def remove_unused(folder: Path) -> None:
+    """Take back a run folder in which nothing happened, and the empty folders above it that were made for it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for parent in folder.parents[:2]:
+        try:
+            parent.rmdir()
+        except OSError:
+            return
 
 
 def find_checkpoint(where: str, root: Path, name: str) -> Path:
@@ -79,12 +90,13 @@ class MetricsTable:
     """``metrics.csv`` in long form: round, client, split, metric, value.
 
     Args:
-        path: of the file. first_round: rows of this round and later are dropped (a resumed run writes them again).
+        path: of the file. first_round: rows of this round and later, and those of the final test, are dropped
+            (a resumed run writes them again).
     """
 
     def __init__(self, path: Path, first_round: int = 0) -> None:
         self.path = path
-        kept = [row for row in self._read() if int(row[0]) < first_round] if path.exists() else []
+        kept = [row for row in self._read() if int(row[0]) < first_round and row[2] != "test"] if path.exists() else []
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([METRIC_COLUMNS, *kept])
 

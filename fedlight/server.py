@@ -91,8 +91,8 @@ class Server:
 
     def agree(self, states: Mapping[int, SharedState]) -> None:
         """Learn the name, shape and type of every part from the clients' states, on all ranks."""
-        own = {name: _tensor(part)[:0] if name in self.layouts else part for s in states.values() for name, part in s.items()}
-        schemas = self.ranks.gather({self.ranks.rank: {n: torch.empty_like(t, device="meta") for n, t in own.items()}})
+        own = {name: _schema(part) for state in states.values() for name, part in state.items()}
+        schemas = self.ranks.gather({self.ranks.rank: own})
         self.schema: dict[str, Tensor] = {name: like for schema in schemas.values() for name, like in schema.items()}
 
     def initialise(self, states: Mapping[int, SharedState]) -> None:
@@ -224,6 +224,12 @@ class Server:
         tensors = {name: tensor.to(self.device) for name, tensor in state["tensors"].items()}
         memory = {n: {k: v.to(self.device) for k, v in m.items()} for n, m in state["memory"].items()}
         self.groups[number] = Group(tensors, memory)
+
+
+def _schema(part: Part) -> Tensor:
+    """An empty tensor of the part's shape and type; a table's without rows."""
+    shape = (0, part.rows.shape[1]) if isinstance(part, RowTable) else part.shape
+    return torch.empty(shape, dtype=_tensor(part).dtype)
 
 
 def _tensor(part: Part) -> Tensor:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from jsonargparse.typing import NonNegativeInt, PositiveInt
@@ -20,27 +17,25 @@ from fedlight.callbacks import FederatedCheckpoint, FederatedEarlyStopping, Roun
 from fedlight.checkpoint import Checkpoint
 from fedlight.client import ClientModule
 from fedlight.data import FederatedDataModule
-from fedlight.errors import CheckpointError, ConfigurationError, FederationError
+from fedlight.errors import CheckpointError, ConfigurationError
 from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric
 from fedlight.federation import Federation
+from fedlight.fit_loop import FitLoop
 from fedlight.hooks import Hooks
-from fedlight.interrupts import EXIT_CODE, Interrupted
 from fedlight.loops import ClientLoop
 from fedlight.names import safe_name
 from fedlight.objectives import Objective
 from fedlight.rounds import Progress, Round
-from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, write_json
+from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, remove_unused, write_json
 from fedlight.sampling import UniformSampler
 from fedlight.streams import root_seed
 from fedlight.summaries import Scores
 from fedlight.summary import print_scores, summary
 
-log = logging.getLogger(__name__)
 Split = Literal["val", "test"]
 
 
-@dataclass(frozen=True)
-class FitResult:
+class FitResult(NamedTuple):
     """What :meth:`FederatedTrainer.fit` returns, for notebooks.
 
     Args:
@@ -52,8 +47,8 @@ class FitResult:
     run_folder: Path
     rounds_run: int
     best_round: int | None
-    validation: Scores = field(default_factory=dict)
-    test: Scores = field(default_factory=dict)
+    validation: Scores
+    test: Scores
 
 
 class FederatedTrainer:
@@ -125,7 +120,7 @@ class FederatedTrainer:
         self.fabric: FederationFabric = make_fabric(accelerator, devices, num_nodes, precision, launcher)
         self.should_stop = False
         self.progress = Progress()
-        self.scores: dict[str, Scores] = {}
+        self.record = Round(0)
 
     # what Lightning callbacks look for
 
@@ -189,7 +184,7 @@ class FederatedTrainer:
     def _launch(self, work: Callable[..., Any], model: ClientModule, data: FederatedDataModule | None, *args: Any) -> Any:
         if data is None:
             raise ConfigurationError("no datamodule given: pass datamodule=, or the section 'data' of a configuration")
-        return self.fabric.launch(_in_process, self, work, model, data, *args)
+        return self.fabric.launch(cast(Callable[..., Any], _in_process), self, work, model, data, *args)
 
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
         source = self._find(ckpt_path) if ckpt_path else None
@@ -198,9 +193,10 @@ class FederatedTrainer:
             federation = self._build(model, data, "fit", source)
         except BaseException:
             if source is None and self.is_global_zero:
-                _remove_unused(self.run_folder)
+                remove_unused(self.run_folder)
             raise
-        self._run_rounds(federation)
+        self.fit_loop = FitLoop(self, federation)
+        self.fit_loop.run()
         return self._finish(federation)
 
     def _build(
@@ -227,62 +223,14 @@ class FederatedTrainer:
             write_json(self.run_folder / "data_report.json", data.data_report())
         return federation
 
-    def _run_rounds(self, federation: Federation) -> None:
-        self.record = Round(self.progress.round)
-        self.hooks.federation("on_fit_start", self.model)
-        with federation.stop:
-            while self.progress.round < self.max_rounds and not self.should_stop:
-                self.record = Round(self.progress.round)
-                try:
-                    self._round(federation, self.record)
-                except Interrupted:
-                    self.save_checkpoint("last")
-                    log.warning("stopped by SIGTERM in round %d; continue with --ckpt_path last", self.record.idx)
-                    raise SystemExit(EXIT_CODE) from None
-        self.hooks.federation("on_fit_end", self.model)
-
-    def _round(self, federation: Federation, record: Round) -> None:
-        self.hooks.federation("on_round_start", record.idx)
-        federation.run_round(record)
-        self.progress.add(record)
-        self._record_scores("train", record.idx, record.train)
-        if self.progress.empty_rounds >= self.max_empty_rounds:
-            raise FederationError(
-                f"{self.max_empty_rounds} rounds in a row without {self.min_clients} usable updates; the last good "
-                f"state is in {self.run_folder / 'checkpoints' / 'last'}. Last reasons: "
-                + "; ".join(f"{federation.specs[c].name}: {why}" for c, why in record.dropped.items())
-            )
-        if self.progress.round % self.check_val_every_n_rounds == 0 or self.progress.round == self.max_rounds:
-            with record.phase("evaluate"):
-                record.validation = federation.evaluate("val")
-            self._record_scores("val", record.idx, record.validation)
-            self._note_best(record)
-            self.hooks.federation("on_federated_validation_end", record.validation)
-        self.hooks.federation("on_round_end", record.idx)
-        self.progress.add_seconds(record)
-
-    def _record_scores(self, split: str, round_idx: int, scores: Scores) -> None:
-        if scores:
-            self.scores[split] = scores
-            if self.is_global_zero:
-                self.metrics.add(round_idx, split, scores)
-
-    def _note_best(self, record: Round) -> None:
-        scope, metric = self.model.monitor.split("/", 1)
-        value = record.validation.get(scope, {}).get(metric)
-        best = self.progress.best_value
-        sign = 1.0 if self.model.monitor_mode == "max" else -1.0
-        if value is not None and (best is None or sign * value > sign * best):
-            self.progress.best_round, self.progress.best_value = record.idx, value
-
     def _finish(self, federation: Federation) -> FitResult:
         best = self.run_folder / "checkpoints" / "best"
         if self.progress.best_round is not None and best.exists():
             federation.load(Checkpoint(best))
         validation, test = federation.evaluate("val"), federation.evaluate("test")
         tested = self.progress.round - 1 if self.progress.best_round is None else self.progress.best_round
-        self._record_scores("test", tested, test)
         if self.is_global_zero:
+            self.metrics.add(tested, "test", test)
             write_json(self.run_folder / "summary.json", summary(self, validation, test))
             print_scores(f"test, round {tested}", federation.specs, test, self.model.headline)
             print(f"results: {self.run_folder}")
@@ -346,16 +294,16 @@ class FederatedTrainer:
         return Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name))
 
     def _new_folder(self) -> Path:
-        folder: str | None = None
+        """Rank 0 creates the folder; if it can't, all ranks fail."""
+        folder, fault = None, None
         if self.is_global_zero:
             try:
                 folder = str(new_version(Path(self.default_root_dir), self.name))
-            except ConfigurationError:
-                self.fabric.broadcast(None)
-                raise
-        folder = self.fabric.broadcast(folder)
+            except ConfigurationError as error:
+                fault = str(error)
+        folder, fault = self.fabric.broadcast((folder, fault))
         if folder is None:
-            raise ConfigurationError("rank 0 could not create the run folder")
+            raise ConfigurationError(fault)
         return Path(folder)
 
     @staticmethod
@@ -381,13 +329,3 @@ def _at_least_one(value: int, name: str) -> int:
     if value < 1:
         raise ConfigurationError(f"trainer.{name} must be at least 1, got {value}")
     return value
-
-
-def _remove_unused(folder: Path) -> None:
-    """Take back a run folder in which nothing happened."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for parent in folder.parents[:2]:
-        try:
-            parent.rmdir()
-        except OSError:
-            return

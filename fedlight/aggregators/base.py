@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ class Aggregator(ABC):
         needs: ``"received"`` if the mixing fuses with the state a client had received (clients then keep a copy).
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: frozenset[str] = frozenset()
     num_examples: Tensor
 
     def setup(self, num_examples: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ IEEE Access 12:78101-78109, 2024, doi 10.1109/ACCESS.2024.3407669.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from jsonargparse.typing import PositiveFloat
@@ -48,8 +48,6 @@ class FedLTailor(Aggregator):
     Raises:
         ConfigurationError: when ``delta`` is not positive.
     """
-
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,

@@ -39,7 +39,8 @@ class _MeanCosine(torch.autograd.Function):
         inverse = torch.where(norm > EPS, 1.0 / norm.clamp(min=EPS), 0.0)
         cosine = torch.linalg.vecdot(table, difference) * inverse
         ctx.save_for_backward(table, difference, inverse, cosine)
-        return cosine.mean()
+        mean: Tensor = cosine.mean()
+        return mean
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
@@ -60,9 +61,10 @@ def contrast(
 
 
 def _softplus(table: Tensor, difference: Tensor, temperature: float, direction: str) -> Tensor:
-    closeness: Tensor = _MeanCosine.apply(table, difference)  # type: ignore[no-untyped-call]
+    closeness: Tensor = _MeanCosine.apply(table, difference)
     sign = -1.0 if direction == "formula" else 1.0
-    return functional.softplus(sign * closeness / temperature)
+    term: Tensor = functional.softplus(sign * closeness / temperature)
+    return term
 
 
 class EmbeddingContrast(Objective):

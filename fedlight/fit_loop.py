@@ -1,0 +1,91 @@
+"""The loop over rounds of one fit, in each process."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from fedlight.errors import FederationError
+from fedlight.federation import Federation
+from fedlight.interrupts import EXIT_CODE, Interrupted
+from fedlight.rounds import Round
+from fedlight.summaries import Scores
+
+if TYPE_CHECKING:
+    from fedlight.trainer import FederatedTrainer
+
+log = logging.getLogger(__name__)
+
+
+class FitLoop:
+    """Runs rounds until ``max_rounds``, until a callback asks to stop, or until SIGTERM.
+
+    Args:
+        trainer: whose settings, callbacks and progress are used.
+        federation: built, and started or restored.
+    """
+
+    def __init__(self, trainer: FederatedTrainer, federation: Federation) -> None:
+        self.trainer, self.federation, self.hooks = trainer, federation, trainer.hooks
+
+    def run(self) -> None:
+        """Run the remaining rounds.
+
+        Raises:
+            SystemExit: with 143 after SIGTERM, when the run has been saved.
+            FederationError: after too many empty rounds in a row.
+        """
+        trainer = self.trainer
+        trainer.should_stop = False
+        self.hooks.federation("on_fit_start", trainer.model)
+        with self.federation.stop:
+            while trainer.progress.round < trainer.max_rounds and not trainer.should_stop:
+                trainer.record = Round(trainer.progress.round)
+                try:
+                    self._round(trainer.record)
+                except Interrupted:
+                    trainer.save_checkpoint("last")
+                    log.warning("stopped by SIGTERM in round %d; go on with --ckpt_path last", trainer.record.idx)
+                    raise SystemExit(EXIT_CODE) from None
+        self.hooks.federation("on_fit_end", trainer.model)
+
+    def _round(self, record: Round) -> None:
+        progress = self.trainer.progress
+        self.hooks.federation("on_round_start", record.idx)
+        self.federation.run_round(record)
+        progress.add(record)
+        self._note("train", record.idx, record.train)
+        self._check_empty(record)
+        if progress.round % self.trainer.check_val_every_n_rounds == 0 or self._is_last():
+            with record.phase("evaluate"):
+                record.validation = self.federation.evaluate("val")
+            self._note("val", record.idx, record.validation)
+            self._note_best(record)
+            self.hooks.federation("on_federated_validation_end", record.validation)
+        self.hooks.federation("on_round_end", record.idx)
+        progress.add_seconds(record)
+
+    def _is_last(self) -> bool:
+        return self.trainer.should_stop or self.trainer.progress.round == self.trainer.max_rounds
+
+    def _note(self, split: str, round_idx: int, scores: Scores) -> None:
+        if self.trainer.is_global_zero:
+            self.trainer.metrics.add(round_idx, split, scores)
+
+    def _note_best(self, record: Round) -> None:
+        progress, model = self.trainer.progress, self.trainer.model
+        scope, metric = model.monitor.split("/", 1)
+        value = record.validation.get(scope, {}).get(metric)
+        sign = 1.0 if model.monitor_mode == "max" else -1.0
+        if value is not None and (progress.best_value is None or sign * value > sign * progress.best_value):
+            progress.best_round, progress.best_value = record.idx, value
+
+    def _check_empty(self, record: Round) -> None:
+        trainer, federation = self.trainer, self.federation
+        if trainer.progress.empty_rounds < trainer.max_empty_rounds:
+            return
+        reasons = "; ".join(f"{federation.specs[c].name}: {why}" for c, why in record.dropped.items())
+        raise FederationError(
+            f"{trainer.max_empty_rounds} rounds in a row with fewer than {trainer.min_clients} usable updates "
+            f"({reasons}); the last good state is under {trainer.run_folder / 'checkpoints'}"
+        )
