@@ -132,6 +132,8 @@ class KnowledgeGraphDataModule(FederatedDataModule):
     def _names(self) -> list[str]:
         names = list(self.source.names())
         for name in self.chosen or ():
+            if not isinstance(name, str):
+                raise ConfigurationError(f"clients: {name!r} is no text; quote names like 'no' and '007' in YAML")
             if name not in names:
                 near = get_close_matches(name, names, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(names)[:8])}"
@@ -143,6 +145,9 @@ class KnowledgeGraphDataModule(FederatedDataModule):
         for name in names:
             try:
                 graphs.append(self.source.read(name))
+                if not graphs[-1].entities:
+                    graphs.pop()
+                    raise DataError(f"client {name} has no triple in any split; leave it out by the option clients")
             except DataError as error:
                 if self.on_client_error == "raise":
                     raise

@@ -11,7 +11,7 @@ from fedlight.datamodules.knowledge_graph.formats.text_files import TextFiles
 from fedlight.datamodules.knowledge_graph.labelled import LabelledGraph
 from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
 from fedlight.datamodules.knowledge_graph.splitting import check_fractions
-from fedlight.errors import DataError
+from fedlight.errors import ConfigurationError, DataError
 
 
 class ClientFolders(GraphSource):
@@ -42,7 +42,7 @@ class ClientFolders(GraphSource):
     def names(self) -> Sequence[str]:
         """Names of the folders in ``root``."""
         if not self.root.is_dir():
-            raise DataError(f"{self.root}: no such folder; set data.source.root to the folder of client folders")
+            raise ConfigurationError(f"root: {self.root} is no folder; name the folder that holds the client folders")
         names = [entry.name for entry in self.root.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
         if not names:
             raise DataError(f"{self.root}: holds no client folder; expected {self.root}/<client name>/train.tsv")

@@ -17,6 +17,7 @@ from fedlight.datamodules.knowledge_graph.sources.base import GraphSource, clien
 from fedlight.errors import DataError
 
 _SPLIT_KEYS = {"train": "train", "val": "valid", "test": "test"}
+_PARTS = ("multiarray", "numeric")
 _ALLOWED = {
     (module, name)
     for module in (

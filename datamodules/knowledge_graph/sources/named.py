@@ -35,7 +35,7 @@ def _download(folder: Path, dataset: str, places: list[Path]) -> None:
     if dataset == "NELL-995":
         raise DataError(f"{dataset} is not here (looked for {looked}) and has no download; put its text files there")
     rank_zero_info(f"{dataset} is not here: downloading it to {folder}")
-    from torch_geometric.datasets import FB15k_237, WordNet18RR  # type: ignore[import-untyped]
+    from torch_geometric.datasets import FB15k_237, WordNet18RR
 
     try:
         (FB15k_237 if dataset == "FB15k-237" else WordNet18RR)(str(folder))

@@ -9,6 +9,7 @@ from fedlight.datamodules.knowledge_graph.formats.base import FolderFormat
 from fedlight.datamodules.knowledge_graph.formats.text_files import TextFiles
 from fedlight.datamodules.knowledge_graph.labelled import SPLITS, LabelledGraph
 from fedlight.datamodules.knowledge_graph.sources.named import raw_folder
+from fedlight.errors import ConfigurationError
 
 
 class WholeGraph:
@@ -37,8 +38,11 @@ class WholeGraph:
         """Read all triples; a split without a file is empty.
 
         Raises:
+            ConfigurationError: when the folder is not there.
             DataError: when the files are not there or are wrong, naming file and line.
         """
+        if self.dataset is None and not self.root.is_dir():
+            raise ConfigurationError(f"root: {self.root} is no folder; name the folder with train, valid and test")
         folder = self.root if self.dataset is None else raw_folder(self.root, self.dataset)
         graph = self.format.read(folder, self.dataset or self.root.name)
         empty = graph.splits["train"][:0]
