@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,18 @@ from fedlight.data import FederatedDataModule
 from fedlight.datamodules.knowledge_graph.client_data import KnowledgeGraphClientData
 from fedlight.errors import ConfigurationError
 from fedlight.loading import load_client, model_of_run
-from fedlight.metrics.ranking import RankingMetrics
-from fedlight.models.kge.ensemble import Combination, EnsembleNorm, EnsembleScores, fit_combination
+from fedlight.models.kge.ensemble import EnsembleNorm
 from fedlight.models.kge.evaluation import RankingMixin
-from fedlight.models.kge.ranking import rank_variants
+from fedlight.models.kge.fusion import VARIANTS, evaluate_ensemble
 from fedlight.run_folder import write_json
-from fedlight.streams import Streams
 from fedlight.summaries import ALL, ALL_MACRO, Scores, overall
 
 DESCRIPTION = (
-    "Combine each client's model of a federated run with its model of a stand-alone run (FedLTailor+), once by the mean "
+    "Combine each client's model of a federated run with that of a stand-alone run (FedLTailor+), once by the mean "
     "of their scores and once with weights learned from the validation triples, and rank the test triples."
 )
 FORMAT_VERSION = 1
-VARIANTS = ("federated", "standalone", "direct", "adaptive")
 _SHOWN = ("mrr", "hits@1", "hits@3", "hits@10")
-_log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,18 +79,20 @@ def ensemble(
     """
     data = instantiate_section(federated_run / "config.yaml", "data") if data is None else data
     data.prepare_data()
-    data.setup()
+    data.setup("test")
     pair = models or (model_of_run(federated_run), model_of_run(standalone_run))
     scores: dict[str, Scores] = {variant: {} for variant in VARIANTS}
     weights, sizes = {}, {}
     for spec in data.clients:
         client = data.client(spec.client_id)
-        federated, standalone = (
-            _load(run, spec.name, model) for run, model in zip((federated_run, standalone_run), pair)
-        )
-        found, weights[spec.name], sizes[spec.name] = _client(federated, standalone, client, norm)
-        for variant, values in found.items():
+        if not isinstance(client, KnowledgeGraphClientData):
+            raise ConfigurationError(f"data: an ensemble needs knowledge graphs, got {type(client).__name__}")
+        federated, standalone = _load(federated_run, spec.name, pair[0]), _load(standalone_run, spec.name, pair[1])
+        found = evaluate_ensemble(federated, standalone, client.graph, client.examples, norm)
+        for variant, values in found.metrics.items():
             scores[variant][spec.name] = values
+        weights[spec.name] = {"federated": found.adaptive.federated, "standalone": found.adaptive.standalone}
+        sizes[spec.name] = found.num_scored
     result = {
         "format_version": FORMAT_VERSION,
         "federated": str(federated_run),
@@ -114,46 +111,6 @@ def _load(run: Path, name: str, model: ClientModule) -> RankingMixin:
     if not isinstance(module, RankingMixin):
         raise ConfigurationError(f"{run}: holds {type(module).__name__}s; an ensemble needs runs of KGEClient")
     return module.to("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _client(
-    federated: RankingMixin, standalone: RankingMixin, client: Any, norm: EnsembleNorm
-) -> tuple[dict[str, dict[str, float]], dict[str, float], int]:
-    """Metrics per variant, adaptive weights and number of scored queries of one client."""
-    if not isinstance(client, KnowledgeGraphClientData):
-        raise ConfigurationError(f"data: an ensemble needs knowledge graphs, got {type(client).__name__}")
-    graph, sides = client.graph, federated.ranking_sides
-    models = standalone.candidate_scores(), federated.candidate_scores()
-    for each, model in zip(models, (standalone, federated), strict=True):
-        if each.num_candidates != graph.num_entities:
-            raise ConfigurationError(
-                f"client {graph.name}: a {type(model.scorer).__name__} model of {each.num_candidates} entities does not "
-                f"fit the data's {graph.num_entities}; both runs must be made on the data given here"
-            )
-    with Streams(federated.seed or 0).seeded("ensemble", graph.name):
-        adaptive = fit_combination(*models, graph, client.examples["val"], sides, norm=norm)
-    _warn_of_negative_weights(graph.name, adaptive)
-    combinations = {"direct": Combination(norm=norm), "adaptive": adaptive}
-    ranks = rank_variants(
-        EnsembleScores(*models, combinations),
-        client.examples["test"],
-        graph.index("all", federated.device),
-        sides,
-        federated.eval_memory_mb,
-    )
-    metrics = {}
-    for variant in VARIANTS:
-        metric = RankingMetrics(sync_on_compute=False).to(federated.device)
-        metric.update(ranks[variant])
-        metrics[variant] = metric.compute()
-    weights = {"standalone": adaptive.standalone, "federated": adaptive.federated}
-    return metrics, weights, len(ranks["federated"])
-
-
-def _warn_of_negative_weights(name: str, combination: Combination) -> None:
-    for part in ("standalone", "federated"):
-        if (weight := getattr(combination, part)) < 0:
-            _log.warning("client %s: the %s model got the negative weight %.3f", name, part, weight)
 
 
 def _write(result: Mapping[str, Any], folder: Path) -> None:
