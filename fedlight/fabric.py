@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch.distributed as dist
@@ -56,6 +57,18 @@ def make_fabric(
 def _num_devices(fabric: Fabric) -> int:
     devices = getattr(fabric.strategy, "parallel_devices", None)
     return 1 if devices is None else len(devices)
+
+
+@contextmanager
+def own_port(launcher: Launcher) -> Iterator[None]:
+    """Take back the port that Lightning notes in the environment, so that the next launch picks a free one.
+
+    Processes started as scripts were told the port and meet there again for the next call.
+    """
+    before = os.environ.get("MASTER_PORT")
+    yield
+    if launcher != "popen" and before is None:
+        os.environ.pop("MASTER_PORT", None)
 
 
 def end_processes() -> None:

@@ -18,12 +18,11 @@ from fedlight.checkpoint import Checkpoint
 from fedlight.client import ClientModule
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError
-from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric
+from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric, own_port
 from fedlight.federation import Federation
 from fedlight.fit_loop import FitLoop
 from fedlight.hooks import Hooks
 from fedlight.loops import ClientLoop
-from fedlight.names import safe_name
 from fedlight.objectives import Objective
 from fedlight.rounds import Progress, Round
 from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, remove_unused, write_json
@@ -108,7 +107,7 @@ class FederatedTrainer:
         self.objectives: list[Objective] = list(objectives or [])
         self.evaluate_on: Literal["sent", "local"] = evaluate_on
         self.min_clients, self.max_empty_rounds = max(1, min_clients), max_empty_rounds
-        self.default_root_dir, self.name = default_root_dir, name
+        self.default_root_dir, self.name, self.launcher = default_root_dir, name, launcher
         self.method = method or type(self.aggregator).__name__.lower()
         given = [callbacks] if isinstance(callbacks, Callback) else list(callbacks or [])
         if patience is not None:
@@ -184,7 +183,8 @@ class FederatedTrainer:
     def _launch(self, work: Callable[..., Any], model: ClientModule, data: FederatedDataModule | None, *args: Any) -> Any:
         if data is None:
             raise ConfigurationError("no datamodule given: pass datamodule=, or the section 'data' of a configuration")
-        return self.fabric.launch(cast(Callable[..., Any], _in_process), self, work, model, data, *args)
+        with own_port(self.launcher):
+            return self.fabric.launch(cast(Callable[..., Any], _in_process), self, work, model, data, *args)
 
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
         source = self._find(ckpt_path) if ckpt_path else None

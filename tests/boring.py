@@ -22,9 +22,9 @@ class BoringClient(ClientModule):
     system: ClassVar[str] = "boring"
     headline: ClassVar[tuple[str, ...]] = ("loss",)
 
-    def __init__(self, dim: int = 2, lr: float = 0.1, dropout: float = 0.0, poison: str = "") -> None:
+    def __init__(self, dim: int = 2, lr: float = 0.1, dropout: float = 0.0, poison: str = "", only_table: bool = False) -> None:
         super().__init__()
-        self.dim, self.lr, self.dropout, self.poison = dim, lr, dropout, poison
+        self.dim, self.lr, self.dropout, self.poison, self.only_table = dim, lr, dropout, poison, only_table
 
     def build(self, spec: ClientSpec, streams: Streams) -> None:
         everything = torch.randn(10, self.dim, generator=streams.generator("init"))
@@ -37,7 +37,8 @@ class BoringClient(ClientModule):
         assert self.spec is not None
         index = self.spec.rows["table"]
         rows = RowTable(index.ids[index.upload].to(self.table.device), self.table.detach()[index.upload])
-        return {"table": rows, "weight": self.weight.detach(), "steps": self.get_buffer("steps")}
+        dense = {} if self.only_table else {"weight": self.weight.detach(), "steps": self.get_buffer("steps")}
+        return {"table": rows, **dense}
 
     def load_shared_state(self, state: Any) -> None:
         assert self.spec is not None
@@ -45,7 +46,7 @@ class BoringClient(ClientModule):
         super().load_shared_state({k: v for k, v in state.items() if k != "table"})
 
     def reference_state(self) -> dict[str, Tensor]:
-        return {"table": self.table, "weight": self.weight}
+        return {"table": self.table}
 
     def _loss(self, batch: list[Tensor]) -> Tensor:
         rows, features, target = batch

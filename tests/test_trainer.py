@@ -1,0 +1,256 @@
+"""The trainer: run folder, reproducibility, resuming, guards, participation, hooks."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning.pytorch import Callback
+
+from fedlight import FedAvg, FederatedCallback, FederatedTrainer, FedLTailor, Standalone, load_client
+from fedlight.checkpoint import Checkpoint
+from fedlight.errors import CheckpointError, ConfigurationError, FederationError
+from tests.boring import BoringClient, BoringData
+from tests.federation import fit, metrics, trainer
+
+
+def checkpointed(folder: Path, which: str = "last") -> dict[str, torch.Tensor]:
+    """Every tensor of the clients' modules in a checkpoint."""
+    checkpoint = Checkpoint(folder / "checkpoints" / which)
+    names = checkpoint.manifest["clients"]
+    return {f"{n}/{k}": v for i, n in enumerate(names) for k, v in checkpoint.client(i)["module"].items()}
+
+
+def assert_same_weights(one: Path, other: Path) -> None:
+    mine, theirs = checkpointed(one), checkpointed(other)
+    assert mine.keys() == theirs.keys()
+    for name, value in mine.items():
+        assert torch.equal(value, theirs[name]), name
+
+
+def test_run_folder(tmp_path: Path) -> None:
+    result = fit(tmp_path, name="demo")
+    assert result.run_folder == tmp_path / "demo" / "version_0"
+    summary = json.loads((result.run_folder / "summary.json").read_text())
+    assert summary["format_version"] == 1
+    assert summary["method"] == "fedltailor" and summary["system"] == "boring"
+    assert summary["rounds_run"] == 3 and summary["best_round"] == result.best_round
+    assert set(summary["test"]) == {"all", "all_macro", "a", "b", "c"}
+    assert summary["bytes_up"] == 3 * 3 * (3 * 2 * 4 + 2 * 4 + 8)  # rounds x clients x (rows + weight + counter)
+    lines = metrics(result).splitlines()
+    assert lines[0] == "round,client,split,metric,value"
+    assert any(line.startswith("0,all,train,loss,") for line in lines)
+    assert any(line.startswith("2,a,val,loss,") for line in lines)
+    assert list(result.run_folder.glob("events.out.tfevents.*"))
+    assert (result.run_folder / "data_report.json").exists()
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    one, two = fit(tmp_path / "1"), fit(tmp_path / "2")
+    assert metrics(one) == metrics(two)
+    assert_same_weights(one.run_folder, two.run_folder)
+
+
+def test_evaluating_more_often_changes_no_training_loss(tmp_path: Path) -> None:
+    def losses(every: int) -> list[str]:
+        text = metrics(fit(tmp_path / str(every), check_val_every_n_rounds=every))
+        return [line for line in text.splitlines() if ",train," in line]
+
+    assert losses(1) == losses(3)
+
+
+def test_dropout_draws_from_the_clients_own_stream(tmp_path: Path) -> None:
+    alone = BoringData(owned={"a": (0, 1, 2)}, num_train=(12,))
+    several = fit(tmp_path / "3", BoringClient(dropout=0.5), aggregator=Standalone(), objectives=[])
+    single = fit(tmp_path / "1", BoringClient(dropout=0.5), alone, aggregator=Standalone(), objectives=[])
+    assert torch.equal(checkpointed(several.run_folder)["a/table"], checkpointed(single.run_folder)["a/table"])
+
+
+@pytest.mark.parametrize("stop_after", [1, 2])
+@pytest.mark.parametrize(
+    "options", [{}, {"keep_optimizer": True}, {"participation": 0.5}, {"aggregator": "previous"}], ids=str
+)
+def test_a_resumed_run_ends_like_an_uninterrupted_one(tmp_path: Path, stop_after: int, options: dict[str, Any]) -> None:
+    def options_again() -> dict[str, Any]:
+        if options.get("aggregator") == "previous":
+            return {"aggregator": FedLTailor(fusion_local="previous")}
+        return dict(options)
+
+    model = BoringClient(dropout=0.3)
+    whole = fit(tmp_path / "whole", model, **options_again())
+    fit(tmp_path / "parts", model, max_rounds=stop_after, **options_again())
+    resumed = fit(tmp_path / "parts", model, ckpt_path="last", **options_again())
+    assert resumed.run_folder == tmp_path / "parts" / "fedlight" / "version_0"
+    assert metrics(resumed) == metrics(whole)
+    assert_same_weights(resumed.run_folder, whole.run_folder)
+
+
+class StopAfterClient(FederatedCallback):
+    """Asks to stop, as SIGTERM does, once some clients of a round have trained."""
+
+    def __init__(self, round_idx: int, clients: int) -> None:
+        self.round_idx, self.left = round_idx, clients
+
+    def on_client_train_end(self, trainer: FederatedTrainer, client: Any, report: Any) -> None:
+        if trainer.record.idx == self.round_idx:
+            self.left -= 1
+            trainer.federation.stop.requested = self.left == 0
+
+
+@pytest.mark.parametrize("clients", [1, 2, 3])
+def test_sigterm_in_mid_round_loses_nothing(tmp_path: Path, clients: int) -> None:
+    model = BoringClient(dropout=0.3)
+    whole = fit(tmp_path / "whole", model)
+    with pytest.raises(SystemExit) as stopped:
+        fit(tmp_path / "parts", model, callbacks=[StopAfterClient(1, clients)])
+    assert stopped.value.code == 143
+    resumed = fit(tmp_path / "parts", model, ckpt_path="last")
+    assert metrics(resumed) == metrics(whole)
+    assert_same_weights(resumed.run_folder, whole.run_folder)
+
+
+def test_one_client_equals_standalone(tmp_path: Path) -> None:
+    def run(name: str, aggregator: Any) -> Path:
+        alone = BoringData(owned={"a": (0, 1, 2)}, num_train=(12,))
+        return fit(tmp_path, data=alone, name=name, aggregator=aggregator).run_folder
+
+    assert_same_weights(run("one", FedLTailor()), run("two", Standalone()))
+
+
+def test_disjoint_rows_equal_standalone(tmp_path: Path) -> None:
+    def tables(name: str, aggregator: Any) -> dict[str, torch.Tensor]:
+        disjoint = BoringData(owned={"a": (0, 1), "b": (2, 3), "c": (4, 5)})
+        model = BoringClient(only_table=True)
+        folder = fit(tmp_path, model, disjoint, name=name, aggregator=aggregator).run_folder
+        return {k: v for k, v in checkpointed(folder).items() if k.endswith("table")}
+
+    one, two = tables("one", FedLTailor()), tables("two", Standalone())
+    for name, value in one.items():
+        assert torch.equal(value, two[name]), name
+
+
+def test_a_client_that_sends_nan_is_dropped_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    result = fit(tmp_path, BoringClient(poison="b"), objectives=[])
+    assert "client 'b' dropped: report 'loss' is not finite" in caplog.text
+    summary = json.loads((result.run_folder / "summary.json").read_text())
+    assert summary["dropped_updates"] == 3
+    assert all(math.isfinite(float(line.rsplit(",", 1)[1])) for line in metrics(result).splitlines()[1:])
+    assert all(bool(torch.isfinite(value.float()).all()) for value in checkpointed(result.run_folder).values())
+
+
+def test_too_many_empty_rounds_stop_the_run(tmp_path: Path) -> None:
+    alone = BoringData(owned={"a": (0, 1, 2)}, num_train=(12,))
+    with pytest.raises(FederationError, match="2 rounds in a row .*a: report 'loss' is not finite"):
+        fit(tmp_path, BoringClient(poison="a"), alone, max_empty_rounds=2)
+
+
+def test_an_empty_round_changes_nothing(tmp_path: Path) -> None:
+    result = fit(tmp_path, BoringClient(poison="b"), min_clients=3, max_empty_rounds=9)
+    summary = json.loads((result.run_folder / "summary.json").read_text())
+    assert summary["empty_rounds"] == 3 and summary["bytes_up"] == 0
+    start = BoringClient().for_client(BoringData().clients[0], 0)
+    group = Checkpoint(result.run_folder / "checkpoints" / "last").groups()[0]["tensors"]["table"]
+    torch.testing.assert_close(group[:3], start.table.detach())
+
+
+def test_a_client_without_training_data_only_evaluates(tmp_path: Path) -> None:
+    result = fit(tmp_path, data=BoringData(num_train=(12, 0, 6)))
+    assert "b" in result.test and "loss" in result.test["b"]
+    assert ",b,train," not in metrics(result)
+
+
+def test_rows_nobody_sends_stay(tmp_path: Path) -> None:
+    result = fit(tmp_path, participation=0.34, max_rounds=4, aggregator=FedAvg(), objectives=[])
+    tables = Checkpoint(result.run_folder / "checkpoints" / "last").groups()[0]["tensors"]["table"]
+    assert bool(torch.isfinite(tables).all()) and bool((tables.abs().sum(1) > 0).all())
+
+
+def test_load_client_gives_what_was_evaluated(tmp_path: Path) -> None:
+    result = fit(tmp_path)
+    module = load_client(result.run_folder, "b", model=BoringClient())
+    loader = BoringData().client(1).test_dataloader()
+    (batch,) = list(loader)
+    assert float(module._loss(batch)) == pytest.approx(result.test["b"]["loss"], rel=1e-6)
+    with pytest.raises(CheckpointError, match="no client 'x'; it holds"):
+        load_client(result.run_folder, "x", model=BoringClient())
+
+
+def test_test_and_validate_write_into_the_run(tmp_path: Path) -> None:
+    result = fit(tmp_path)
+    scores = trainer(tmp_path).test(BoringClient(), BoringData(), ckpt_path="best")
+    assert scores == result.test
+    trainer(tmp_path).validate(BoringClient(), BoringData())
+    assert {"test.json", "validation.json"} <= {path.name for path in result.run_folder.iterdir()}
+
+
+def test_early_stopping_counts_evaluations(tmp_path: Path) -> None:
+    result = fit(tmp_path, BoringClient(lr=3.0), max_rounds=30, patience=2)
+    assert result.best_round is not None and result.rounds_run == result.best_round + 3
+
+
+def test_wrong_values_name_the_key(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="participation must lie in"):
+        FederatedTrainer(participation=0.0)
+    with pytest.raises(ConfigurationError, match=r"trainer\.max_rounds must be at least 1, got -5"):
+        FederatedTrainer(max_rounds=-5)
+    with pytest.raises(ConfigurationError, match="can't write to"):
+        fit(Path("/proc/nope"))
+    with pytest.raises(CheckpointError, match="no checkpoint under"):
+        fit(tmp_path, ckpt_path="last")
+
+
+def test_a_failing_client_is_named_and_the_folder_taken_back(tmp_path: Path) -> None:
+    class Failing(BoringClient):
+        def training_step(self, batch: Any, batch_idx: int) -> Any:
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken") as failure:
+        fit(tmp_path, Failing())
+    assert failure.value.__notes__ == ["while training client 'a' in round 0"]
+
+
+class Recorder(FederatedCallback):
+    """Writes down every hook it sees."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if not (name.startswith("on_") or name in ("setup", "teardown")):
+            return found
+
+        def record(*args: Any, **kwargs: Any) -> Any:
+            self.seen.append(name)
+            return found(*args, **kwargs)
+
+        return record
+
+
+HOOKS = [name for name in dir(Callback) if name.startswith("on_")] + [n for n in dir(FederatedCallback) if "_round_" in n]
+Recording = type(
+    "Recording", (Recorder,), {name: (lambda self, *args, **kwargs: None) for name in {*HOOKS, *dir(FederatedCallback)}
+                               if name.startswith("on_") or name in ("setup", "teardown")}
+)  # overrides every hook, so that all are dispatched
+
+
+def test_hooks_fire_in_the_documented_order(tmp_path: Path) -> None:
+    recorder = Recording()
+    pair = BoringData(owned={"a": (0, 1), "b": (1, 2)}, num_train=(5, 5))
+    fit(tmp_path, data=pair, callbacks=[recorder], max_rounds=2, local_epochs=1)
+    step = ["on_train_batch_start", "on_before_zero_grad", "on_before_backward", "on_after_backward",
+            "on_before_optimizer_step", "on_train_batch_end"]  # fmt: skip
+    train = ["on_client_train_start", "on_train_start", "on_train_epoch_start", *step, "on_train_epoch_end",
+             "on_train_end", "on_client_train_end"]  # fmt: skip
+    evaluate = ["on_client_validation_start", "on_validation_start", "on_validation_epoch_start",
+                "on_validation_batch_start", "on_validation_batch_end", "on_validation_epoch_end",
+                "on_validation_end", "on_client_validation_end"]  # fmt: skip
+    one_round = ["on_round_start", "on_clients_sampled", *train, *train, "on_before_aggregate", "on_after_aggregate",
+                 *evaluate, *evaluate, "on_federated_validation_end", "on_round_end"]  # fmt: skip
+    final = [name.replace("validation", "test") if "client" not in name else name for name in evaluate]
+    ended = ["on_fit_end", *evaluate, *evaluate, *final, *final, "teardown"]
+    assert recorder.seen == ["setup", "on_fit_start", *one_round, *one_round, *ended]
