@@ -9,7 +9,7 @@ from fedlight.datamodules.knowledge_graph.sources import (
     GraphSource,
     PartitionFile,
     RelationPartition,
-    SyntheticCity,
+    SyntheticTown,
 )
 from fedlight.datamodules.knowledge_graph.triples import KnowledgeGraph, QueryBatch, TripleBatch, TripleIndex
 
@@ -28,7 +28,7 @@ __all__ = [
     "QueryBatch",
     "RelationPartition",
     "RotatEFiles",
-    "SyntheticCity",
+    "SyntheticTown",
     "TextFiles",
     "TripleBatch",
     "TripleIndex",
