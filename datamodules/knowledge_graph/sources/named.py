@@ -26,8 +26,9 @@ def raw_folder(root: Path, dataset: str) -> Path:
     for place in places:
         if (place / "train.txt").is_file():
             return place
-    _download(root / dataset, dataset, places)
-    return root / dataset / "raw"
+    folder = root if root.name == dataset else root / dataset
+    _download(folder, dataset, places)
+    return folder / "raw"
 
 
 def _download(folder: Path, dataset: str, places: list[Path]) -> None:

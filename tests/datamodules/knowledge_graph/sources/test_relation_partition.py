@@ -95,10 +95,12 @@ def test_an_absent_graph_is_fetched_through_pyg(
         (raw / "train.txt").write_text("a\tr\tb\n")
 
     monkeypatch.setattr(f"torch_geometric.datasets.{cls}", fetch)
-    source = RelationPartition(tmp_path, dataset=dataset, num_clients=1)
-    source.prepare()
-    assert (tmp_path / dataset / "raw" / "train.txt").is_file()
-    assert len(source.read("client_0").entities) == 2
+    for root in (tmp_path / "data", tmp_path / "sets" / dataset):
+        source = RelationPartition(root, dataset=dataset, num_clients=1)
+        source.prepare()
+        assert len(source.read("client_0").entities) == 2
+    assert (tmp_path / "data" / dataset / "raw" / "train.txt").is_file()
+    assert (tmp_path / "sets" / dataset / "raw" / "train.txt").is_file()
 
 
 def test_a_failed_download_says_where_to_put_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
