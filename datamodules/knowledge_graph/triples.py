@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -62,9 +62,10 @@ class TripleIndex:
         return query_idx, keys[start[query_idx] + offset] % self.num_entities
 
 
-@dataclass
 class KnowledgeGraph:
     """A client's knowledge graph; ids are the client's own, ascending in the federation's numbering.
+
+    Not a dataclass: precision plugins rebuild dataclasses found in a batch, entity by entity, at every step.
 
     Args:
         name: the client's name.
@@ -72,11 +73,11 @@ class KnowledgeGraph:
         entities, relations: labels by local id, exactly as in the user's files.
     """
 
-    name: str
-    splits: Mapping[str, Tensor]
-    entities: Sequence[str]
-    relations: Sequence[str]
-    _indices: dict[tuple[str, str], TripleIndex] = field(default_factory=dict, repr=False)
+    def __init__(
+        self, name: str, splits: Mapping[str, Tensor], entities: Sequence[str], relations: Sequence[str]
+    ) -> None:
+        self.name, self.splits, self.entities, self.relations = name, splits, entities, relations
+        self._indices: dict[tuple[str, str], TripleIndex] = {}
 
     @property
     def num_entities(self) -> int:
