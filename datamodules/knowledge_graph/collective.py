@@ -36,45 +36,58 @@ def merge_training(members: Sequence[Member], overlap: Overlap) -> tuple[list[Me
     """
     if any(each.name == NAME for each in members):
         raise DataError(f"a client is called {NAME!r}, the name of the client that trains on the union: rename it")
-    union = np.unique(np.concatenate([_global(each, ("train",)) for each in members]), axis=0)
-    leaks = [_trained_elsewhere(each, members) for each in members]
-    dropped = np.unique(np.concatenate(leaks), axis=0)
-    if len(dropped) and overlap == "refuse":
-        _refuse(members, leaks)
-    if len(dropped):
-        union = union[~_rows_in(union, dropped)]
-    everyone = [replace(each, trains=False) for each in members] + [_union_member(union, members)]
+    keys = _Keys(members)
+    train = [keys.of(each, ("train",)) for each in members]
+    held_out = [keys.of(each, ("val", "test")) for each in members]
+    leaks = _trained_elsewhere(train, held_out)
+    if overlap == "refuse" and any(map(len, leaks)):
+        _refuse(members, train, leaks, keys)
+    dropped = np.unique(np.concatenate(leaks))
+    union = np.setdiff1d(np.concatenate(train), dropped)
+    everyone = [replace(each, trains=False) for each in members] + [_union_member(keys.triples(union), members)]
     return sorted(everyone, key=lambda each: each.name), len(dropped)
 
 
-def _global(own: Member, splits: Sequence[str]) -> IntArray:
-    triples = torch.cat([own.graph.splits[split] for split in splits]).numpy()
-    return np.column_stack(
-        [own.entity_ids[triples[:, 0]], own.relation_ids[triples[:, 1]], own.entity_ids[triples[:, 2]]]
-    )
+class _Keys:
+    """One number for each triple of the federation's ids."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self.entities = 1 + max(int(each.entity_ids[-1]) for each in members)
+        self.relations = 1 + max(int(each.relation_ids[-1]) for each in members)
+
+    def of(self, own: Member, splits: Sequence[str]) -> IntArray:
+        triples = torch.cat([own.graph.splits[split] for split in splits]).numpy()
+        head, relation = own.entity_ids[triples[:, 0]], own.relation_ids[triples[:, 1]]
+        keys: IntArray = (head * self.relations + relation) * self.entities + own.entity_ids[triples[:, 2]]
+        return keys
+
+    def triples(self, keys: IntArray) -> IntArray:
+        """The inverse, ``[T, 3]``."""
+        rest, tail = np.divmod(keys, self.entities)
+        return np.column_stack([*np.divmod(rest, self.relations), tail])
 
 
-def _rows_in(triples: IntArray, others: IntArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    both = np.concatenate([triples, others])
-    _, key = np.unique(both, axis=0, return_inverse=True)
-    return np.isin(key[: len(triples)], key[len(triples) :])
+def _trained_elsewhere(train: Sequence[IntArray], held_out: Sequence[IntArray]) -> list[IntArray]:
+    """For each client its evaluation triples that some other client trains."""
+    everything, trainers = np.unique(np.concatenate([np.unique(keys) for keys in train]), return_counts=True)
+    leaks = []
+    for own, evaluated in zip(train, held_out, strict=True):
+        place = np.searchsorted(everything, evaluated).clip(max=max(len(everything) - 1, 0))
+        known = everything[place] == evaluated if len(everything) else np.zeros(len(evaluated), dtype=np.bool_)
+        leaks.append(evaluated[known & (trainers[place] > np.isin(evaluated, own))] if known.any() else evaluated[:0])
+    return leaks
 
 
-def _trained_elsewhere(own: Member, members: Sequence[Member]) -> IntArray:
-    evaluated = _global(own, ("val", "test"))
-    elsewhere = [_global(each, ("train",)) for each in members if each is not own]
-    return evaluated[_rows_in(evaluated, np.concatenate([evaluated[:0], *elsewhere]))]
-
-
-def _refuse(members: Sequence[Member], leaks: Sequence[IntArray]) -> None:
-    own, leak = next((each, leak) for each, leak in zip(members, leaks, strict=True) if len(leak))
-    head, relation, tail = leak[0]
-    trainer = next(each for each in members if each is not own and _rows_in(leak[:1], _global(each, ("train",)))[0])
+def _refuse(members: Sequence[Member], train: Sequence[IntArray], leaks: Sequence[IntArray], keys: _Keys) -> None:
+    own, leak = next((each, leak[0]) for each, leak in zip(members, leaks, strict=True) if len(leak))
+    trainer = next(each for each, part in zip(members, train, strict=True) if each is not own and leak in part)
+    head, relation, tail = keys.triples(np.array([leak]))[0]
+    entities, relations = own.graph.entities, own.graph.relations
     text = "\t".join(
         [
-            own.graph.entities[np.searchsorted(own.entity_ids, head)],
-            own.graph.relations[np.searchsorted(own.relation_ids, relation)],
-            own.graph.entities[np.searchsorted(own.entity_ids, tail)],
+            entities[np.searchsorted(own.entity_ids, head)],
+            relations[np.searchsorted(own.relation_ids, relation)],
+            entities[np.searchsorted(own.entity_ids, tail)],
         ]
     )
     raise DataError(

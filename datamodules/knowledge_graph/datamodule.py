@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from jsonargparse.typing import PositiveInt
@@ -18,14 +17,12 @@ from fedlight.datamodules.knowledge_graph.alignment import EntityAlignment, Plai
 from fedlight.datamodules.knowledge_graph.client_data import KnowledgeGraphClientData
 from fedlight.datamodules.knowledge_graph.collective import Overlap, merge_training
 from fedlight.datamodules.knowledge_graph.federation import Member, client_specs, examples, member
-from fedlight.datamodules.knowledge_graph.labelled import LabelledGraph
 from fedlight.datamodules.knowledge_graph.queries import read_queries
+from fedlight.datamodules.knowledge_graph.reading import OnError, choose_names, read_clients
 from fedlight.datamodules.knowledge_graph.relation_leaks import leak_lines, relation_leaks
 from fedlight.datamodules.knowledge_graph.report import client_report, notes, table_lines
 from fedlight.datamodules.knowledge_graph.sharing import Table
 from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
-from fedlight.errors import ConfigurationError, DataError
-from fedlight.names import check_client_names
 
 
 class KnowledgeGraphDataModule(FederatedDataModule):
@@ -56,7 +53,7 @@ class KnowledgeGraphDataModule(FederatedDataModule):
         collective: bool = False,
         collective_overlap: Overlap = "refuse",
         clients: list[str] | None = None,
-        on_client_error: Literal["raise", "skip"] = "raise",
+        on_client_error: OnError = "raise",
         queries: str | os.PathLike[str] | None = None,
         top_k: PositiveInt = 10,
     ) -> None:
@@ -69,7 +66,7 @@ class KnowledgeGraphDataModule(FederatedDataModule):
         self.collective = collective
         self.collective_overlap: Overlap = collective_overlap
         self.chosen = clients
-        self.on_client_error = on_client_error
+        self.on_client_error: OnError = on_client_error
         self.queries_file = None if queries is None else Path(queries)
         self.top_k = top_k
         self._members: list[Member] = []
@@ -90,7 +87,8 @@ class KnowledgeGraphDataModule(FederatedDataModule):
             ConfigurationError: for an option that does not fit the data.
         """
         if not self._specs:
-            raw = self._read(self._names())
+            names = choose_names(self.source, self.chosen)
+            raw, self._excluded = read_clients(self.source, names, self.on_client_error)
             names = [each.name for each in raw]
             entity_ids = global_ids([each.entities for each in raw], names, self.alignment)
             relation_ids = global_ids([each.relations for each in raw], names, PlainAlignment())
@@ -128,34 +126,6 @@ class KnowledgeGraphDataModule(FederatedDataModule):
     def excluded(self) -> Mapping[str, str]:
         """Clients left out by ``on_client_error: skip``, with the reason."""
         return self._excluded
-
-    def _names(self) -> list[str]:
-        names = list(self.source.names())
-        for name in self.chosen or ():
-            if not isinstance(name, str):
-                raise ConfigurationError(f"clients: {name!r} is no text; quote names like 'no' and '007' in YAML")
-            if name not in names:
-                near = get_close_matches(name, names, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(names)[:8])}"
-                raise ConfigurationError(f"clients: no client is called {name!r}; {hint}")
-        return check_client_names(names if self.chosen is None else self.chosen)
-
-    def _read(self, names: Sequence[str]) -> list[LabelledGraph]:
-        graphs = []
-        for name in names:
-            try:
-                graphs.append(self.source.read(name))
-                if not graphs[-1].entities:
-                    graphs.pop()
-                    raise DataError(f"client {name} has no triple in any split; leave it out by the option clients")
-            except DataError as error:
-                if self.on_client_error == "raise":
-                    raise
-                self._excluded[name] = str(error)
-                rank_zero_warn(f"client {name} is left out: {error}")
-        if not graphs:
-            raise DataError(f"no client is left: {'; '.join(self._excluded.values())}")
-        return graphs
 
     def _make_report(self, dropped: int) -> dict[str, Any]:
         pairs = zip(self._members, self._specs, strict=True)
