@@ -151,9 +151,7 @@ class KGEClient(RankingMixin):
         """One batch's loss, its positive and negative term as ``terms``."""
         side: Side = "head" if self.corruption == "both" and batch_idx % 2 else "tail"
         negatives = self.sampler.sample(batch.triples, batch.graph, side)
-        step = Step(
-            self.scorer, kernel_for(self.scorer), batch.triples, negatives, side, self.adversarial_temperature
-        )
+        step = Step(self.scorer, kernel_for(self.scorer), batch.triples, negatives, side, self.adversarial_temperature)
         loss, positive, negative = self_adversarial_step(self.entity, self.relation, step)
         if self._trainer is not None:
             self.log("train/loss", loss, prog_bar=True, batch_size=len(batch))

@@ -79,7 +79,9 @@ class NegativeSampler:
             if self.num_unfiltered == 0:
                 log.warning(
                     "%s: all %d candidates of %d positives are training triples; their negatives stay unfiltered",
-                    graph.name, self.num_negatives, count,
+                    graph.name,
+                    self.num_negatives,
+                    count,
                 )
             self.num_unfiltered += count
         return count

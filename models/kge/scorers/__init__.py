@@ -20,10 +20,8 @@ def make_scorer(name: ScorerName, dim: int = 128, margin: float = 10.0, p: Liter
     Raises:
         KeyError: when there is no scorer of that name.
     """
-    makers = {
-        "transe": lambda: TransE(margin, p),
-        "distmult": DistMult,
-        "complex": ComplEx,
-        "rotate": lambda: RotatE(margin, dim),
-    }
-    return makers[name]()
+    if name == "transe":
+        return TransE(margin, p)
+    if name == "rotate":
+        return RotatE(margin, dim)
+    return {"distmult": DistMult, "complex": ComplEx}[name]()

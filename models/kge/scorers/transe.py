@@ -41,9 +41,11 @@ class TransE(Scorer):
         return tail - relation
 
     def aligned(self, query: Tensor, candidate: Tensor) -> Tensor:  # noqa: D102
-        return self.margin - torch.linalg.vector_norm(query - candidate, ord=self.p, dim=-1)
+        distance: Tensor = torch.linalg.vector_norm(query - candidate, ord=self.p, dim=-1)
+        return self.margin - distance
 
     def pairwise(self, query: Tensor, candidate: Tensor) -> Tensor:
         """All pairs; the p=2 distances are computed directly, since the product form cancels for near neighbours."""
         mode = "donot_use_mm_for_euclid_dist"
-        return self.margin - torch.cdist(query, candidate, p=float(self.p), compute_mode=mode)
+        distance: Tensor = torch.cdist(query, candidate, p=float(self.p), compute_mode=mode)
+        return self.margin - distance
