@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from abc import ABC
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from importlib import import_module
@@ -40,11 +41,12 @@ def _unknown_option(message: str, known_names: Iterable[str]) -> str:
 
 def _unknown_class(text: str) -> str | None:
     match, base = _CLASS.search(text), _BASE.search(text)
-    if match is None or base is None:
+    if match is None:
         return None
     given = match.group(1) or match.group(2)
-    names = [cls.__name__ for cls in _subclasses(_load(base.group(1)))]
-    return f"no class {given!r}{_suggest(given.rsplit('.', 1)[-1], names, show_all=True)}"
+    ours = (cls for cls in _subclasses(ABC) if cls.__module__.startswith("fedlight."))
+    names = [cls.__name__ for cls in (ours if base is None else _subclasses(_load(base.group(1))))]
+    return f"no class {given!r}{_suggest(given.rsplit('.', 1)[-1], names, show_all=base is not None)}"
 
 
 def _bad_choice(text: str) -> str | None:

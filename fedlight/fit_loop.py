@@ -79,6 +79,7 @@ class FitLoop:
         sign = 1.0 if model.monitor_mode == "max" else -1.0
         if value is not None and (progress.best_value is None or sign * value > sign * progress.best_value):
             progress.best_round, progress.best_value = record.idx, value
+            progress.best_validation = record.validation
 
     def _check_empty(self, record: Round) -> None:
         trainer, federation = self.trainer, self.federation

@@ -51,7 +51,7 @@ class Progress:
 
     Args:
         round: the next round. empty_rounds: in a row, so far. dropped_updates, bytes_up, bytes_down, seconds: totals.
-        best_round, best_value: of the monitored validation metric.
+        best_round, best_value, best_validation: of the monitored validation metric, and all scores of that round.
     """
 
     round: int = 0
@@ -63,6 +63,7 @@ class Progress:
     seconds: dict[str, float] = field(default_factory=dict)
     best_round: int | None = None
     best_value: float | None = None
+    best_validation: Scores = field(default_factory=dict)
 
     def add(self, record: Round) -> None:
         """Count a finished round."""

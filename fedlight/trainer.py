@@ -227,7 +227,8 @@ class FederatedTrainer:
         best = self.run_folder / "checkpoints" / "best"
         if self.progress.best_round is not None and best.exists():
             federation.load(Checkpoint(best))
-        validation, test = federation.evaluate("val"), federation.evaluate("test")
+        test = federation.evaluate("test")
+        validation = self.progress.best_validation or self.record.validation
         tested = self.progress.round - 1 if self.progress.best_round is None else self.progress.best_round
         if self.is_global_zero:
             self.metrics.add(tested, "test", test)

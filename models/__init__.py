@@ -1,1 +1,5 @@
 """The clients: one LightningModule per system, and their parts."""
+
+from fedlight.models.kge import KGEClient
+
+__all__ = ["KGEClient"]

@@ -252,5 +252,5 @@ def test_hooks_fire_in_the_documented_order(tmp_path: Path) -> None:
     one_round = ["on_round_start", "on_clients_sampled", *train, *train, "on_before_aggregate", "on_after_aggregate",
                  *evaluate, *evaluate, "on_federated_validation_end", "on_round_end"]  # fmt: skip
     final = [name.replace("validation", "test") if "client" not in name else name for name in evaluate]
-    ended = ["on_fit_end", *evaluate, *evaluate, *final, *final, "teardown"]
+    ended = ["on_fit_end", *final, *final, "teardown"]
     assert recorder.seen == ["setup", "on_fit_start", *one_round, *one_round, *ended]
