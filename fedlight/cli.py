@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from lightning.pytorch import LightningModule
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
@@ -99,7 +99,7 @@ def _run(arguments: list[str]) -> None:
         FederatedDataModule,
         save_config_callback=SaveFitConfig,
         save_config_kwargs={"overwrite": True},
-        trainer_class=FederatedTrainer,
+        trainer_class=cast(Any, FederatedTrainer),
         seed_everything_default=0,
         subclass_mode_model=True,
         subclass_mode_data=True,

@@ -25,7 +25,7 @@ class ClientSpec:
     Args:
         client_id: position among all clients, sorted by name.
         name: shown to people; random streams hang on it.
-        num_examples: examples per split (``train``, ``val``, ``test``); without ``train`` examples a client only evaluates.
+        num_examples: examples per split (``train``, ``val``, ``test``); a client without ``train`` only evaluates.
         sizes: what the model builds from, for example ``num_entities``.
         rows: for each row-indexed table, how local rows map to the federation's.
     """
@@ -63,6 +63,7 @@ class ClientModule(LightningModule):
     Subclasses implement :meth:`build`, ``training_step`` (returning ``{"loss": ..., "batch_size": ...}`` and what
     objectives need), the evaluation steps and ``configure_optimizers``. In evaluation they log
     ``{"<split>/<metric>": value}``; metrics that do not exist for the client are not logged.
+
     Attributes:
         system: what is learnt, for summaries.
         monitor, monitor_mode: the validation metric that picks the best round, ``<scope>/<metric>``.
@@ -80,7 +81,12 @@ class ClientModule(LightningModule):
     seed: int | None = None
 
     def for_client(self, spec: ClientSpec, seed: int | None = None) -> Self:
-        """Return a copy of this prototype, built for one client. ``seed``: root seed, default that of ``seed_everything``."""
+        """Return a copy of this prototype, built for one client.
+
+        Args:
+            spec: of the client.
+            seed: root of the random streams; default that of ``seed_everything``.
+        """
         client = copy.deepcopy(self)
         client.spec = spec
         client.seed = root_seed() if seed is None else seed

@@ -22,7 +22,8 @@ def short_message(message: str, known_names: Iterable[str]) -> str:
     """Shorten a message of the parser.
 
     Args:
-        message: as jsonargparse words it. known_names: option names, for suggestions.
+        message: as jsonargparse words it.
+        known_names: option names, for suggestions.
     """
     match = _KEY.match(message)
     if match is None:
@@ -44,8 +45,8 @@ def _unknown_class(text: str) -> str | None:
     if match is None:
         return None
     given = match.group(1) or match.group(2)
-    ours = (cls for cls in _subclasses(ABC) if cls.__module__.startswith("fedlight."))
-    names = [cls.__name__ for cls in (ours if base is None else _subclasses(_load(base.group(1))))]
+    found = _subclasses(ABC if base is None else _load(base.group(1)))
+    names = [cls.__name__ for cls in found if base is not None or cls.__module__.startswith("fedlight.")]
     return f"no class {given!r}{_suggest(given.rsplit('.', 1)[-1], names, show_all=base is not None)}"
 
 

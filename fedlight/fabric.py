@@ -26,7 +26,8 @@ class FederationFabric(Fabric):
 
     def log_dict(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Keep the latest value of each name."""
-        self._logged.update({name: value.detach() if isinstance(value, Tensor) else value for name, value in metrics.items()})
+        values = {name: value.detach() if isinstance(value, Tensor) else value for name, value in metrics.items()}
+        self._logged.update(values)
 
     def collect(self) -> dict[str, float]:
         """Hand over what was logged since the last call."""

@@ -137,7 +137,8 @@ class Federation:
             log.warning("round %d: client %r dropped: %s", record.idx, self.specs[client_id].name, fault)
         record.train = self._train_scores(record.reports)
         if len(record.reports) < self.min_clients:
-            log.warning("round %d is empty: %d usable updates, %d needed", record.idx, len(record.reports), self.min_clients)
+            usable = len(record.reports)
+            log.warning("round %d is empty: %d usable updates, %d needed", record.idx, usable, self.min_clients)
             return
         self.hooks.federation("on_before_aggregate", record.reports)
         mixing = self.server.mix(record.reports, record.idx)
@@ -169,7 +170,8 @@ class Federation:
                 with client.deployed(payload), self.streams.seeded("evaluate", client.name):
                     metrics = self.loop.evaluate(client, split, self.fabric.collect)
                 self.hooks.federation("on_client_validation_end", client, metrics)
-            results[client_id] = {"metrics": metrics, "size": float(client.module.num_scored(split)) if metrics else 0.0}
+            size = client.module.num_scored(split) if metrics else 0
+            results[client_id] = {"metrics": metrics, "size": float(size)}
         gathered = self.ranks.gather(results)
         scores = {self.specs[c].name: r["metrics"] for c, r in gathered.items()}
         return overall(scores, {self.specs[c].name: r["size"] for c, r in gathered.items()})

@@ -23,10 +23,10 @@ class Hooks:
         for callback in self._listeners(hook):
             getattr(callback, hook)(self.trainer, *args)
 
-    def client(self, hook: str, module: LightningModule, *args: Any, callback_args: Sequence[Any] | None = None) -> None:
+    def client(self, hook: str, module: LightningModule, *args: Any) -> None:
         """An ordinary Lightning hook: callbacks get (trainer, module, *args), then the module gets (*args)."""
         for callback in self._listeners(hook):
-            getattr(callback, hook)(self.trainer, module, *(args if callback_args is None else callback_args))
+            getattr(callback, hook)(self.trainer, module, *args)
         method = getattr(module, hook, None)
         if method is not None and _overridden(module, hook, LightningModule):
             method(*args)

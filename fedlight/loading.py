@@ -13,11 +13,14 @@ from fedlight.errors import CheckpointError
 from fedlight.local import LocalClient
 
 
-def load_client(run: str | Path, name: str, checkpoint: str = "best", model: ClientModule | None = None) -> ClientModule:
+def load_client(
+    run: str | Path, name: str, checkpoint: str = "best", model: ClientModule | None = None
+) -> ClientModule:
     """Return one client as it was evaluated: with what the server would send it, its own share mixed in.
 
     Args:
-        run: a run's folder. name: of the client.
+        run: a run's folder.
+        name: of the client.
         checkpoint: ``best`` or ``last``.
         model: the prototype; default the one in the run's ``config.yaml`` (written by the command line).
 

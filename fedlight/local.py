@@ -141,4 +141,3 @@ class LocalClient:
         self.optimizer_states = state["optimizers"]
         self.trained_round, self.report = state["trained_round"], dict(state["report"])
         self.bytes_down = state["bytes_down"]
-

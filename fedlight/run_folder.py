@@ -71,7 +71,7 @@ def find_checkpoint(where: str, root: Path, name: str) -> Path:
         if _holds_checkpoint(folder):
             return folder
     if path.is_file():
-        raise CheckpointError(f"--ckpt_path {where}: is a file; name 'last', 'best', a run folder or a checkpoint folder")
+        raise CheckpointError(f"--ckpt_path {where}: is a file; name last, best, a run folder or a checkpoint folder")
     raise CheckpointError(f"--ckpt_path {where}: holds no fedlight checkpoint (a folder with manifest.json)")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
-import torch
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 from lightning.pytorch import Callback
 
@@ -100,7 +99,8 @@ class FederatedTrainer:
         method: str | None = None,
         enable_progress_bar: bool = True,
     ) -> None:
-        self.max_rounds, self.check_val_every_n_rounds = _at_least_one(max_rounds, "max_rounds"), check_val_every_n_rounds
+        self.max_rounds = _at_least_one(max_rounds, "max_rounds")
+        self.check_val_every_n_rounds = _at_least_one(check_val_every_n_rounds, "check_val_every_n_rounds")
         self.local_epochs, self.keep_optimizer = _at_least_one(local_epochs, "local_epochs"), keep_optimizer
         self.sampler = UniformSampler(participation)
         self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
@@ -180,7 +180,9 @@ class FederatedTrainer:
 
     # the work, in each process
 
-    def _launch(self, work: Callable[..., Any], model: ClientModule, data: FederatedDataModule | None, *args: Any) -> Any:
+    def _launch(
+        self, work: Callable[..., Any], model: ClientModule, data: FederatedDataModule | None, *args: Any
+    ) -> Any:
         if data is None:
             raise ConfigurationError("no datamodule given: pass datamodule=, or the section 'data' of a configuration")
         with own_port(self.launcher):
@@ -233,7 +235,7 @@ class FederatedTrainer:
         if self.is_global_zero:
             self.metrics.add(tested, "test", test)
             write_json(self.run_folder / "summary.json", summary(self, validation, test))
-            print_scores(f"test, round {tested}", federation.specs, test, self.model.headline)
+            print_scores(f"test, after {tested + 1} rounds", federation.specs, test, self.model.headline)
             print(f"results: {self.run_folder}")
         self.hooks.federation("teardown", self.model, "fit")
         return FitResult(self.run_folder, self.progress.round, self.progress.best_round, validation, test)
@@ -243,9 +245,9 @@ class FederatedTrainer:
         federation, source = self._restore(model, data, stage, ckpt_path)
         scores = federation.evaluate(split)
         if self.is_global_zero:
-            name = "validation" if split == "val" else "test"
+            name, trained = "validation" if split == "val" else "test", source.manifest["progress"]["round"]
             write_json(self.run_folder / f"{name}.json", {"checkpoint": str(source.folder), "scores": scores})
-            print_scores(f"{name}, round {source.manifest['progress']['round'] - 1}", federation.specs, scores, model.headline)
+            print_scores(f"{name}, after {trained} rounds", federation.specs, scores, model.headline)
         return scores
 
     def _predict(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> list[Path]:

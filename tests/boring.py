@@ -22,7 +22,9 @@ class BoringClient(ClientModule):
     system: ClassVar[str] = "boring"
     headline: ClassVar[tuple[str, ...]] = ("loss",)
 
-    def __init__(self, dim: int = 2, lr: float = 0.1, dropout: float = 0.0, poison: str = "", only_table: bool = False) -> None:
+    def __init__(
+        self, dim: int = 2, lr: float = 0.1, dropout: float = 0.0, poison: str = "", only_table: bool = False
+    ) -> None:
         super().__init__()
         self.dim, self.lr, self.dropout, self.poison, self.only_table = dim, lr, dropout, poison, only_table
 
@@ -48,23 +50,23 @@ class BoringClient(ClientModule):
     def reference_state(self) -> dict[str, Tensor]:
         return {"table": self.table}
 
-    def _loss(self, batch: list[Tensor]) -> Tensor:
+    def squared_error(self, batch: list[Tensor]) -> Tensor:
         rows, features, target = batch
         inputs = nn.functional.dropout(self.table[rows] + features, self.dropout, self.training)
         return (inputs @ self.weight + self.offset - target).square().mean()
 
     def training_step(self, batch: list[Tensor], batch_idx: int) -> dict[str, Any]:
         self.get_buffer("steps").add_(1)
-        loss = self._loss(batch)
+        loss = self.squared_error(batch)
         if self.spec is not None and self.spec.name == self.poison:
             loss = loss * float("nan")
         return {"loss": loss, "batch_size": len(batch[0])}
 
     def validation_step(self, batch: list[Tensor], batch_idx: int) -> None:
-        self.log("val/loss", self._loss(batch))
+        self.log("val/loss", self.squared_error(batch))
 
     def test_step(self, batch: list[Tensor], batch_idx: int) -> None:
-        self.log("test/loss", self._loss(batch))
+        self.log("test/loss", self.squared_error(batch))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), lr=self.lr)
@@ -99,7 +101,9 @@ class BoringClientData(ClientDataModule):
 class BoringData(FederatedDataModule):
     """Three clients (or more) whose tables overlap."""
 
-    def __init__(self, num_train: tuple[int, ...] = (12, 9, 6), owned: dict[str, tuple[int, ...]] | None = None) -> None:
+    def __init__(
+        self, num_train: tuple[int, ...] = (12, 9, 6), owned: dict[str, tuple[int, ...]] | None = None
+    ) -> None:
         super().__init__()
         rows = owned or OWNED
         self._specs = []

@@ -34,7 +34,7 @@ def test_two_processes_equal_one(tmp_path: Path, launcher: Any) -> None:
 
 
 def test_a_rank_without_a_participant_does_not_hang(tmp_path: Path) -> None:
-    options = {"participation": 0.34, "aggregator": FedAvg(), "objectives": []}
+    options: dict[str, Any] = {"participation": 0.34, "aggregator": FedAvg(), "objectives": []}
     one = fit(tmp_path / "one", **options)
     two = fit(tmp_path / "two", devices=2, launcher="fork", **options)
     assert metrics(one) == metrics(two)

@@ -59,9 +59,8 @@ def test_rows_are_mixed_over_their_owners() -> None:
         dense[i, rows], owned[i, rows] = updates[i]["t"].rows.double(), True
     expected = (owner_weights(logs, owned)[:, :, None] * dense).sum(0)
     torch.testing.assert_close(made.groups[0].tensors["t"].double(), expected)
-    torch.testing.assert_close(
-        made.groups[0].tensors["w"].double(), torch.softmax(logs, 0) @ torch.stack([updates[i]["w"].double() for i in range(3)])
-    )
+    dense = torch.softmax(logs, 0) @ torch.stack([updates[i]["w"].double() for i in range(3)])
+    torch.testing.assert_close(made.groups[0].tensors["w"].double(), dense)
 
 
 def test_counters_come_from_the_heaviest_client() -> None:
@@ -84,8 +83,11 @@ def test_personal_groups_and_nobody() -> None:
     made.apply(Mixing((0, 1, 2), eye, torch.tensor([0, 1, 2]), torch.zeros(3)), updates)
     for i in range(3):
         sent = made.payload(i).state
-        assert sent is not None and torch.equal(sent["w"], updates[i]["w"])
-        assert isinstance(sent["t"], RowTable) and torch.equal(sent["t"].rows, updates[i]["t"].rows)
+        assert sent is not None
+        assert isinstance(sent["w"], Tensor)
+        assert torch.equal(sent["w"], updates[i]["w"])
+        assert isinstance(sent["t"], RowTable)
+        assert torch.equal(sent["t"].rows, updates[i]["t"].rows)
     nobody = Mixing((0, 1, 2), torch.zeros(0, 3), torch.full((3,), NOTHING), torch.ones(3))
     made.apply(nobody, updates)
     assert made.payload(0).state is None
@@ -93,7 +95,7 @@ def test_personal_groups_and_nobody() -> None:
 
 def test_equal_states_are_a_fixed_point() -> None:
     made = server()
-    same = {i: {"t": RowTable(torch.tensor(rows), made.groups[0].tensors["t"][rows]),
+    same: dict[int, Any] = {i: {"t": RowTable(torch.tensor(rows), made.groups[0].tensors["t"][rows]),
                 "w": made.groups[0].tensors["w"], "n": torch.tensor(7)} for i, rows in enumerate(OWNED)}  # fmt: skip
     table, weight = made.groups[0].tensors["t"].clone(), made.groups[0].tensors["w"].clone()
     made.apply(one_group([0.7, 0.1, -3.0]), same)
@@ -138,6 +140,10 @@ def test_row_weights_equal_the_dense_form(logs: list[float], data: st.DataObject
     ],
 )
 def test_a_mixing_must_fit(change: dict[str, Tensor], message: str) -> None:
-    fields = {"log_weights": torch.zeros(1, 3), "group_of": torch.zeros(3, dtype=torch.int64), "self_weight": torch.zeros(3)}
+    fields: dict[str, Any] = {
+        "log_weights": torch.zeros(1, 3),
+        "group_of": torch.zeros(3, dtype=torch.int64),
+        "self_weight": torch.zeros(3),
+    }
     with pytest.raises(ValueError, match=message):
         Mixing((0, 1, 2), **{**fields, **change})

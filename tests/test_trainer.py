@@ -144,7 +144,7 @@ def test_a_client_that_sends_nan_is_dropped_and_named(tmp_path: Path, caplog: py
 
 def test_too_many_empty_rounds_stop_the_run(tmp_path: Path) -> None:
     alone = BoringData(owned={"a": (0, 1, 2)}, num_train=(12,))
-    with pytest.raises(FederationError, match="2 rounds in a row .*a: report 'loss' is not finite"):
+    with pytest.raises(FederationError, match=r"2 rounds in a row .*a: report 'loss' is not finite"):
         fit(tmp_path, BoringClient(poison="a"), alone, max_empty_rounds=2)
 
 
@@ -172,9 +172,10 @@ def test_rows_nobody_sends_stay(tmp_path: Path) -> None:
 def test_load_client_gives_what_was_evaluated(tmp_path: Path) -> None:
     result = fit(tmp_path)
     module = load_client(result.run_folder, "b", model=BoringClient())
+    assert isinstance(module, BoringClient)
     loader = BoringData().client(1).test_dataloader()
     (batch,) = list(loader)
-    assert float(module._loss(batch)) == pytest.approx(result.test["b"]["loss"], rel=1e-6)
+    assert float(module.squared_error(batch)) == pytest.approx(result.test["b"]["loss"], rel=1e-6)
     with pytest.raises(CheckpointError, match="no client 'x'; it holds"):
         load_client(result.run_folder, "x", model=BoringClient())
 
@@ -231,10 +232,17 @@ class Recorder(FederatedCallback):
         return record
 
 
-HOOKS = [name for name in dir(Callback) if name.startswith("on_")] + [n for n in dir(FederatedCallback) if "_round_" in n]
+HOOKS = [name for name in dir(Callback) if name.startswith("on_")] + [
+    n for n in dir(FederatedCallback) if "_round_" in n
+]
 Recording = type(
-    "Recording", (Recorder,), {name: (lambda self, *args, **kwargs: None) for name in {*HOOKS, *dir(FederatedCallback)}
-                               if name.startswith("on_") or name in ("setup", "teardown")}
+    "Recording",
+    (Recorder,),
+    {
+        name: (lambda self, *args, **kwargs: None)
+        for name in {*HOOKS, *dir(FederatedCallback)}
+        if name.startswith("on_") or name in ("setup", "teardown")
+    },
 )  # overrides every hook, so that all are dispatched
 
 

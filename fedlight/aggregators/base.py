@@ -50,7 +50,9 @@ class Aggregator(ABC):
         """Turn the mixed tensor of one part into the server's new one (default: take it).
 
         Args:
-            name: of the part. previous: the server's value before. mixed: the weighted sum.
+            name: of the part.
+            previous: the server's value before.
+            mixed: the weighted sum.
             state: this part's own memory, empty at first; kept in checkpoints.
         """
         return mixed

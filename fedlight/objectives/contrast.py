@@ -27,10 +27,10 @@ def unit_rows(table: Tensor) -> Tensor:
 
 
 class _MeanCosine(torch.autograd.Function):
-    """``mean_i cos(X_i, g_i) - mean_i cos(X_i, q_i)`` for fixed unit rows, as ``mean_i X_i . D_i / ||X_i||``, D = g - q.
+    """``mean_i cos(X_i, g_i) - mean_i cos(X_i, q_i)`` for fixed unit rows: ``mean_i X_i . D_i / ||X_i||``, D = g - q.
 
-    Gradient of a row: ``(D_i - x_i (x_i . D_i)) / (n ||X_i||)`` with the unit row x_i; 0 where the row is 0. Written by
-    hand because the whole table takes part in every step: two passes over it instead of a dozen.
+    Gradient of a row: ``(D_i - x_i (x_i . D_i)) / (n ||X_i||)`` with the unit row x_i; 0 where the row is 0. Written
+    by hand because the whole table takes part in every step: two passes over it instead of a dozen.
     """
 
     @staticmethod
@@ -61,7 +61,7 @@ def contrast(
 
 
 def _softplus(table: Tensor, difference: Tensor, temperature: float, direction: str) -> Tensor:
-    closeness: Tensor = _MeanCosine.apply(table, difference)
+    closeness: Tensor = _MeanCosine.apply(table, difference)  # type: ignore[no-untyped-call]
     sign = -1.0 if direction == "formula" else 1.0
     term: Tensor = functional.softplus(sign * closeness / temperature)
     return term
@@ -102,7 +102,8 @@ class EmbeddingContrast(Objective):
             _softplus(current[name], difference, self.temperature, self.direction)
             for name, difference in differences.items()
         ]
-        return self.weight * torch.stack(terms).sum()
+        total: Tensor = self.weight * torch.stack(terms).sum()
+        return total
 
     def _differences(self, anchor: Anchor) -> dict[str, Tensor]:
         """Unit rows of the received minus the previous table, computed once per client and round."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from tests.golden import golden
 from torch import Tensor
 
 from fedlight.aggregators import FedAvg, FedE, Standalone
+from tests.golden import golden
 
 
 def reports(sizes: list[float]) -> dict[int, dict[str, float | Tensor]]:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import pytest
 import torch
-from tests.golden import golden
 from torch import Tensor
 from torch.nn import functional
 
@@ -15,6 +14,7 @@ from fedlight import Anchor, ClientModule
 from fedlight.errors import ConfigurationError
 from fedlight.objectives import EmbeddingContrast
 from fedlight.objectives.contrast import contrast, unit_rows
+from tests.golden import golden
 
 
 def tables() -> tuple[Tensor, Tensor, Tensor, float]:
@@ -29,8 +29,9 @@ def test_golden() -> None:
     torch.testing.assert_close(
         (unit_rows(local) * unit_rows(received)).sum(1), torch.tensor(outputs["sim_global"], dtype=torch.float64)
     )
-    assert float(contrast(local, received, previous, tau, "formula")) == pytest.approx(outputs["formula_matrix"], abs=tol)
-    assert float(contrast(local, received, previous, tau, "prose")) == pytest.approx(outputs["prose_matrix"], abs=tol)
+    for direction in ("formula", "prose"):
+        value = float(contrast(local, received, previous, tau, direction))
+        assert value == pytest.approx(outputs[f"{direction}_matrix"], abs=tol)
     equal = float(contrast(local, received, received, tau, "formula"))
     assert equal == pytest.approx(outputs["equal_references"], abs=tol)
 

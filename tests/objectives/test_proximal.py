@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.golden import golden
 
 from fedlight.objectives.proximal import proximal
+from tests.golden import golden
 
 
 def test_golden() -> None:
