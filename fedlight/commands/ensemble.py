@@ -77,10 +77,10 @@ def ensemble(
         CheckpointError: when a run or client can't be loaded.
         ConfigurationError: when the runs do not hold models of the same graphs.
     """
+    pair = models or (model_of_run(federated_run), model_of_run(standalone_run))
     data = instantiate_section(federated_run / "config.yaml", "data") if data is None else data
     data.prepare_data()
     data.setup("test")
-    pair = models or (model_of_run(federated_run), model_of_run(standalone_run))
     scores: dict[str, Scores] = {variant: {} for variant in VARIANTS}
     weights, sizes = {}, {}
     for spec in data.clients:

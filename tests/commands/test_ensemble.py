@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fedlight.cli import main
 from fedlight.client import ClientSpec
 from fedlight.commands import ensemble as command
 from fedlight.data import ClientDataModule, FederatedDataModule
@@ -77,3 +78,22 @@ def test_other_models_are_refused(runs: Graphs, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(command, "load_client", lambda *_: torch.nn.Linear(1, 1))
     with pytest.raises(ConfigurationError, match="fed: holds Linears; an ensemble needs runs of KGEClient"):
         command.ensemble(tmp_path / "fed", tmp_path / "std")
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ensemble", str(tmp_path / "nowhere"), str(tmp_path)]) == 1
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_on_two_runs(tmp_path: Path) -> None:
+    small = ["--trainer.max_rounds", "1", "--trainer.default_root_dir", str(tmp_path), "--model.dim", "8"]
+    for name, overlay in (("fed", "methods/fedltailor.yaml"), ("std", "methods/standalone.yaml")):
+        arguments = ["fit", "--config", "fedltailor/demo.yaml", "--config", overlay, *small, "--trainer.name", name]
+        assert main(arguments) == 0
+    federated, standalone = tmp_path / "fed" / "version_0", tmp_path / "std" / "version_0"
+    assert main(["ensemble", str(federated), str(standalone)]) == 0
+    found = json.loads((federated / "ensemble.json").read_text())["test"]
+    for variant, folder in (("federated", federated), ("standalone", standalone)):
+        alone = json.loads((folder / "summary.json").read_text())["test"]
+        assert found[variant]["all"] == pytest.approx(alone["all"])
+        assert set(found[variant]) == set(alone)
