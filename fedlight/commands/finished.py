@@ -52,21 +52,21 @@ class Run:
     def metrics(self, split: str) -> dict[str, dict[str, float]]:
         """Metrics of ``split`` (``test``, ``validation``) per client, ``all`` and ``all_macro``; empty without any.
 
-        Values that are not finite count as missing.
+        Values that are not finite count as missing, clients without any (not scored there) are left out.
 
         Raises:
             DataError: when the summary holds something else than numbers there.
         """
         found = self.summary.get(split) or {}
         try:
-            return {
+            finite = {
                 client: {name: float(value) for name, value in values.items() if math.isfinite(value)}
                 for client, values in found.items()
             }
         except (AttributeError, TypeError) as error:
-            raise DataError(
-                f"{self.folder / 'summary.json'}: {split!r} must hold metrics per client: {error}"
-            ) from error
+            path = self.folder / "summary.json"
+            raise DataError(f"{path}: {split!r} must hold metrics per client: {error}") from error
+        return {client: values for client, values in finite.items() if values}
 
     @cached_property
     def settings(self) -> dict[str, object] | None:

@@ -58,19 +58,16 @@ class Group:
 
 def experiment_settings(run: Run) -> dict[str, object]:
     """Settings of a run without its name, place and seed."""
-    settings = run.settings or {}
-    return {key: value for key, value in settings.items() if key not in _IDENTITY and not _is_seed(run, key, value)}
+    return {key: value for key, value in (run.settings or {}).items() if key not in _IDENTITY}
 
 
 def group_runs(runs: Sequence[Run]) -> list[Group]:
     """Group by method, Standalone first; runs of one method with unlike settings stay apart, labelled by name."""
-    by_method: dict[str, dict[str, list[Run]]] = {}
-    for run in runs:
-        by_method.setdefault(run.method, {}).setdefault(repr(sorted(experiment_settings(run).items())), []).append(run)
     groups = []
-    for method, variants in by_method.items():
-        labels = [method] if len(variants) == 1 else _labels(method, list(variants.values()))
-        groups += [Group(label, tuple(members)) for label, members in zip(labels, variants.values(), strict=True)]
+    for method in dict.fromkeys(run.method for run in runs):
+        variants = _variants([run for run in runs if run.method == method])
+        labels = [method] if len(variants) == 1 else _labels(method, variants)
+        groups += [Group(label, tuple(members)) for label, members in zip(labels, variants, strict=True)]
     return sorted(groups, key=lambda group: not is_standalone(group))
 
 
@@ -79,12 +76,21 @@ def is_standalone(group: Group) -> bool:
     return group.method.lower() == "standalone"
 
 
+def _variants(runs: Sequence[Run]) -> list[list[Run]]:
+    """Put runs with equal settings together; a data seed that follows the root seed in all runs is none."""
+    settings = [(run, experiment_settings(run)) for run in runs]
+    fixed = {
+        key for run, one in settings for key, value in one.items() if not key.endswith("seed") or value != run.seed
+    }
+    variants: dict[str, list[Run]] = {}
+    for run, one in settings:
+        kept = sorted((key, value) for key, value in one.items() if key in fixed)
+        variants.setdefault(repr(kept), []).append(run)
+    return list(variants.values())
+
+
 def _labels(method: str, variants: Sequence[Sequence[Run]]) -> list[str]:
     names = [re.sub(r"_?seed\d+$", "", runs[0].folder.parent.name) for runs in variants]
     if len(set(names)) < len(names):
         names = [str(runs[0].folder) for runs in variants]
     return [f"{method} ({name})" for name in names]
-
-
-def _is_seed(run: Run, key: str, value: object) -> bool:
-    return key.endswith("seed") and value == run.seed

@@ -61,8 +61,9 @@ def _baseline(groups: Sequence[Group]) -> Group | None:
 
 
 def _bold_best(cells: Sequence[Cell | None], runs: Sequence[int], metric: str) -> list[str]:
-    means = [cell.mean for cell in cells if cell is not None]
-    best = f"{min(means) if metric.endswith('loss') else max(means):.4f}" if len(means) > 1 else None
+    shown = {f"{cell.mean:.4f}" for cell in cells if cell is not None}
+    pick = min if metric.endswith("loss") else max
+    best = pick(shown, key=float) if len(shown) > 1 else None
     return [_format(cell, total, best) for cell, total in zip(cells, runs, strict=True)]
 
 
@@ -92,8 +93,12 @@ def _facts(group: Group) -> list[str]:
     facts += [_span([run.rounds for run in group.runs]), _span(_known(group, "best_round"))]
     for key, unit in (("seconds", 1.0), ("bytes_up", 1e6), ("bytes_down", 1e6)):
         values = _known(group, key)
-        facts.append(f"{statistics.fmean(values) / unit:,.1f}" if values else "-")
+        facts.append(_amount(statistics.fmean(values) / unit) if values else "-")
     return facts
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _known(group: Group, key: str) -> list[float]:
@@ -112,6 +117,7 @@ def _span(values: Sequence[float]) -> str:
 
 def _legend(groups: Sequence[Group]) -> str:
     legend = "`all` weighs clients by their scored examples, `all_macro` is their plain mean; `-` is a missing value. "
+    legend += "The best round counts from 0. "
     if any(len(group.runs) > 1 for group in groups):
         legend += "Mean ± sample standard deviation over runs; rounds as a range, seconds and traffic as means per run."
     else:

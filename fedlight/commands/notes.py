@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from fedlight.commands.finished import Run
 from fedlight.commands.groups import Group, experiment_settings
+from fedlight.summaries import ALL, ALL_MACRO
 
 # What a method is made of: these differ by intent.
 _METHOD_PARTS = ("trainer.aggregator", "trainer.objectives", "trainer.callbacks", "trainer.method")
@@ -18,7 +19,7 @@ def notes(groups: Sequence[Group], split: str) -> list[str]:
         *_repeated_seeds(groups),
         *_varying("Seeds", groups, lambda group: group.seeds),
         *_varying("Rounds", groups, lambda group: sorted({run.rounds for run in group.runs})),
-        *_varying("Clients", groups, lambda group: sorted(set().union(*(run.metrics(split) for run in group.runs)))),
+        *_varying("Clients", groups, lambda group: _clients(group, split)),
         *_shared_settings(groups),
         *_incomplete(groups, split),
         *_versions(groups),
@@ -45,6 +46,10 @@ def _varying(what: str, groups: Sequence[Group], of: Callable[[Group], Sequence[
     lists = {group.label: ", ".join(str(item) for item in of(group)) for group in groups}
     if len(set(lists.values())) > 1:
         yield f"{what} differ: " + "; ".join(f"{label}: {values or 'none'}" for label, values in lists.items()) + "."
+
+
+def _clients(group: Group, split: str) -> list[str]:
+    return sorted(set().union(*(run.metrics(split) for run in group.runs)) - {ALL, ALL_MACRO})
 
 
 def _shared_settings(groups: Sequence[Group]) -> Iterable[str]:

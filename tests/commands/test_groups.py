@@ -44,6 +44,11 @@ def test_a_data_seed_that_follows_the_root_seed_does_not_split_a_group(tmp_path:
     assert len(group_runs(runs)) == 1
 
 
+def test_a_fixed_data_seed_is_equal_for_the_run_that_happens_to_have_the_same_root_seed(tmp_path: Path) -> None:
+    runs = [fabricate(tmp_path, "fede", seed, settings={"data": {"partition_seed": 0}}) for seed in (0, 1)]
+    assert len(group_runs(runs)) == 1
+
+
 def test_unlike_settings_of_one_method_are_kept_apart_and_said(tmp_path: Path) -> None:
     runs = [
         fabricate(tmp_path, "fede", seed, f"{name}_seed{seed}", settings={"model": {"dim": dim}})
@@ -72,7 +77,9 @@ def test_notes_name_what_makes_rows_unlike(tmp_path: Path) -> None:
     runs = [
         fabricate(tmp_path, "fede", 0, settings={"trainer": {"local_epochs": 3}}),
         fabricate(tmp_path, "fede", 0, "again", settings={"trainer": {"local_epochs": 3}}),
-        fabricate(tmp_path, "fedavg", 1, rounds_run=20, versions={"fedlight": "0.2"}, test={"all": {}, "b": {}}),
+        fabricate(
+            tmp_path, "fedavg", 1, rounds_run=20, versions={"fedlight": "0.2"}, test={"all": {}, "b": {"mrr": 1}}
+        ),
     ]
     (runs[2].folder / "config.yaml").unlink()
     found = "\n".join(notes(group_runs(runs), "test"))
@@ -80,7 +87,7 @@ def test_notes_name_what_makes_rows_unlike(tmp_path: Path) -> None:
         "fede: seed 0 occurs 2 times and counts each time",
         "Seeds differ: fede: 0, 0; fedavg: 1.",
         "Rounds differ: fede: 10; fedavg: 20.",
-        "Clients differ: fede: all, all_macro; fedavg: all, b.",
+        "Clients differ: fede: none; fedavg: b.",
         "config.yaml is missing",
         "Library versions differ",
     ):

@@ -57,7 +57,9 @@ def test_a_broken_summary_is_named(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_metrics_leave_out_what_is_not_finite_and_refuse_what_is_no_number() -> None:
-    run = Run(Path("r"), {"test": {"a": {"mrr": float("nan"), "hits@1": 0.5}}, "validation": {"a": {"mrr": "high"}}})
+    run = Run(
+        Path("r"), {"test": {"a": {"mrr": float("nan"), "hits@1": 0.5}, "b": {}}, "validation": {"a": {"mrr": "high"}}}
+    )
     assert run.metrics("test") == {"a": {"hits@1": 0.5}}
     assert Run(Path("r"), {}).metrics("test") == {}
     with pytest.raises(DataError, match=r"summary.json.*validation"):
