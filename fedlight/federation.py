@@ -63,6 +63,7 @@ class Federation:
     ) -> None:
         self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks
         self.evaluate_on, self.min_clients = evaluate_on, min_clients
+        self.report_fields: tuple[str, ...] = ()
         self.streams, self.stop = Streams(seed), StopSignal()
         self.specs: Sequence[ClientSpec] = data.clients
         self.trainable = [spec for spec in self.specs if spec.num_examples.get("train", 0) > 0]
@@ -136,6 +137,7 @@ class Federation:
         for client_id, fault in record.dropped.items():
             log.warning("round %d: client %r dropped: %s", record.idx, self.specs[client_id].name, fault)
         record.train = self._train_scores(record.reports)
+        self._note_fields(record.reports)
         if len(record.reports) < self.min_clients:
             usable = len(record.reports)
             log.warning("round %d is empty: %d usable updates, %d needed", record.idx, usable, self.min_clients)
@@ -151,6 +153,15 @@ class Federation:
             record.bytes_up = sum(m["bytes_up"] for m in messages.values())
         record.bytes_down = sum(m["bytes_down"] for m in messages.values())
         self.hooks.federation("on_after_aggregate", mixing)
+
+    def _note_fields(self, reports: Mapping[int, Report]) -> None:
+        """Print what leaves the clients, when a field is seen for the first time."""
+        fields = tuple(sorted({*self.report_fields, *(name for report in reports.values() for name in report)}))
+        if fields != self.report_fields:
+            self.report_fields = fields
+            if self.ranks.rank == 0:
+                sent = self.disclosed()
+                log.info("clients send: %s; report: %s", ", ".join(sent["shared_state"]), ", ".join(sent["report"]))
 
     def _train_scores(self, reports: Mapping[int, Report]) -> Scores:
         scalars = {
@@ -175,6 +186,14 @@ class Federation:
         gathered = self.ranks.gather(results)
         scores = {self.specs[c].name: r["metrics"] for c, r in gathered.items()}
         return overall(scores, {self.specs[c].name: r["size"] for c, r in gathered.items()})
+
+    def disclosed(self) -> dict[str, list[str]]:
+        """What leaves every client, by name: parts of the shared state, and fields of the report."""
+        parts = [
+            f"{name} {['rows', *like.shape[1:]] if name in self.server.layouts else list(like.shape)} {like.dtype}"
+            for name, like in sorted(self.server.schema.items())
+        ]
+        return {"shared_state": parts, "report": list(self.report_fields)}
 
     def client_states(self) -> dict[int, dict[str, Any]]:
         """This rank's clients for a checkpoint, each complete enough to be used alone."""

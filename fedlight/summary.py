@@ -34,6 +34,7 @@ def summary(trainer: FederatedTrainer, validation: Scores, test: Scores) -> dict
         "dropped_updates": progress.dropped_updates,
         "excluded_clients": dict(trainer.datamodule.excluded()),
         "seconds": {phase: round(value, 3) for phase, value in sorted(progress.seconds.items())},
+        "leaves_clients": trainer.federation.disclosed(),
         "bytes_up": progress.bytes_up,
         "bytes_down": progress.bytes_down,
         "test": test,

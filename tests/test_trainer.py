@@ -39,6 +39,10 @@ def test_run_folder(tmp_path: Path) -> None:
     assert summary["format_version"] == 1
     assert summary["method"] == "fedltailor" and summary["system"] == "boring"
     assert summary["rounds_run"] == 3 and summary["best_round"] == result.best_round
+    assert summary["leaves_clients"] == {
+        "shared_state": ["steps [] torch.int64", "table ['rows', 2] torch.float32", "weight [2] torch.float32"],
+        "report": ["embeddingcontrast", "loss", "num_examples"],
+    }
     assert set(summary["test"]) == {"all", "all_macro", "a", "b", "c"}
     assert summary["bytes_up"] == 3 * 3 * (3 * 2 * 4 + 2 * 4 + 8)  # rounds x clients x (rows + weight + counter)
     lines = metrics(result).splitlines()
