@@ -11,7 +11,7 @@ from fedlight.datamodules.knowledge_graph.triples import KnowledgeGraph, Side
 
 # Odd factors near 2^64 / golden ratio and 2^64 * 0.76: their products' top bits are well mixed.
 _PAIR_FACTOR, _ANSWER_FACTOR = 0x9E3779B97F4A7C15 - (1 << 64), 0xC2B2AE3D27D4EB4F - (1 << 64)
-_MAX_BITS = 24
+_MAX_BITS, _ANSWER_BITS = 24, 13
 
 
 class TripleSieve:
@@ -19,7 +19,8 @@ class TripleSieve:
 
     The slot of a triple is ``hash(known entity, relation) + hash(answer)``, so that the slots of all pairs of P
     queries and K candidates take one broadcast addition and one look-up of a byte, instead of a binary search over
-    all training triples. What passes two such tests (about 1 false pair in 250) is then to be checked exactly.
+    all training triples. The answer's hash is short, so that one query's look-ups stay within a page or two. What
+    passes a second, independent test too (1 false pair in some hundred) is then to be checked exactly.
 
     Args:
         graph: whose ``train`` split is hashed; not kept.
@@ -34,39 +35,42 @@ class TripleSieve:
         self._bits = min(max(4, (8 * len(triples)).bit_length()), _MAX_BITS)
         pair, own = self._pair_product(known, triples[:, 1]), _answer_product(answer)
         self._tables = []
-        for shift in self._shifts():
-            table = torch.zeros(2 << self._bits, dtype=torch.bool, device=device)
-            table[self._slot(pair, shift) + self._slot(own, shift)] = True
+        for number in range(2):
+            table = torch.zeros((1 << self._bits) + (1 << _ANSWER_BITS), dtype=torch.bool, device=device)
+            table[self._pair_slot(pair, number) + _answer_slot(own, number)] = True
             self._tables.append(table)
 
     def candidates(self, known: Tensor, relation: Tensor, entities: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Pairs that may be true: ``known, relation [C, P]`` and ``entities [C, K]`` give places ``(c, p, k)``."""
-        pair, own = self._pair_product(known, relation).view(-1), _answer_product(entities).view(-1)
-        (first, second), (chunk, width) = self._shifts(), (known.shape[1], entities.shape[1])
-        slots = self._slot(pair, first).view(-1, chunk, 1) + self._slot(own, first).view(-1, 1, width)
+        queries, width = known.shape[1], entities.shape[1]
+        pair, own = self._pair_product(known, relation), _answer_product(entities)
+        slots = self._pair_slot(pair, 0).unsqueeze(2) + _answer_slot(own, 0).unsqueeze(1)
         hits = self._tables[0].index_select(0, slots.view(-1)).nonzero().view(-1)
-        place = hits // width
-        column = hits - place * width
-        group = place // chunk
-        slots = self._slot(pair[place], second) + self._slot(own[group * width + column], second)
-        left = self._tables[1][slots]
-        group, place, column = group[left], place[left], column[left]
-        return group, place - group * chunk, column
-
-    def _shifts(self) -> tuple[int, int]:
-        return 64 - self._bits, max(0, 64 - 2 * self._bits)
+        query = hits // width
+        column, group = hits - query * width, query // queries
+        pair, own = pair.view(-1)[query], own.view(-1)[group * width + column]
+        left = self._tables[1][self._pair_slot(pair, 1) + _answer_slot(own, 1)].nonzero().view(-1)
+        return group[left], query[left] % queries, column[left]
 
     def _pair_product(self, known: Tensor, relation: Tensor) -> Tensor:
         return (known * self._num_relations + relation + 1) * _PAIR_FACTOR
 
-    def _slot(self, product: Tensor, shift: int) -> Tensor:
-        """Some well mixed bits of a product modulo 2^64, as int32: half the memory traffic of int64."""
-        return ((product >> shift) & ((1 << self._bits) - 1)).int()
+    def _pair_slot(self, product: Tensor, number: int) -> Tensor:
+        return _bits(product, 64 - (1 + number) * self._bits, self._bits)
 
 
 def _answer_product(answer: Tensor) -> Tensor:
     """What an answer's slots are cut from."""
     return (answer + 1) * _ANSWER_FACTOR
+
+
+def _answer_slot(product: Tensor, number: int) -> Tensor:
+    return _bits(product, 64 - (1 + number) * _ANSWER_BITS, _ANSWER_BITS)
+
+
+def _bits(product: Tensor, shift: int, count: int) -> Tensor:
+    """Some well mixed bits of a product modulo 2^64, as int32: half the memory traffic of int64."""
+    return ((product >> shift) & ((1 << count) - 1)).int()
 
 
 _SIEVES: WeakKeyDictionary[KnowledgeGraph, dict[tuple[Side, torch.device], TripleSieve]] = WeakKeyDictionary()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from fedlight.datamodules.knowledge_graph.triples import Side
 from fedlight.models.kge.kernels import PairKernel
-from fedlight.models.kge.kernels.blocks import cut, pairs_in_budget
+from fedlight.models.kge.kernels.blocks import Pairs
 from fedlight.models.kge.kernels.workspace import WORKSPACE
 from fedlight.models.kge.loss import HALVED, adversarial_weights, fast_softplus, positive_term
 from fedlight.models.kge.negatives import Negatives
@@ -108,22 +108,24 @@ def _positives(entity: Tensor, relation: Tensor, step: Step) -> tuple[tuple[Tens
 
 def _negatives(entity: Tensor, query: Tensor, step: Step, gradient: Tensor | None) -> tuple[Tensor, Tensor]:
     """Summed negative term and its gradient by the queries; that by the candidates is added to ``gradient``."""
-    candidates, known, chunk = step.negatives.entities, step.negatives.known, step.negatives.chunk
-    scores = WORKSPACE.take("scores", (len(query), candidates.shape[1]), query)
-    weights = WORKSPACE.take("weights", tuple(scores.shape), query)
+    candidates, size = step.negatives.entities, len(query)
+    rows = WORKSPACE.take("rows", (*candidates.shape, entity.shape[1]), entity)
+    torch.index_select(entity, 0, candidates.view(-1), out=rows.view(-1, entity.shape[1]))
+    scores, weights = (WORKSPACE.take(name, (size, candidates.shape[1]), query) for name in ("scores", "weights"))
     by_query = torch.empty_like(query)
-    for groups, positives, size in _even_groups(len(query), chunk):
-        region = _Region(
-            candidates[groups],
-            None if known is None else known[positives].view(-1, size, candidates.shape[1]),
-            *(tensor[positives].view(-1, size, tensor.shape[1]) for tensor in (query, scores, weights, by_query)),
-        )
-        _region(entity, region, step, step.scale / len(query), gradient)
+    by_rows = None if gradient is None else WORKSPACE.take("by_rows", tuple(rows.shape), rows)
+    of_positives = (query, step.negatives.known, scores, weights, None if gradient is None else by_query)
+    for groups, positives, chunk in _even_groups(size, step.negatives.chunk):
+        grouped = (None if t is None else t[positives].view(-1, chunk, t.shape[1]) for t in of_positives)
+        pairs = Pairs(*grouped, rows[groups], None if by_rows is None else by_rows[groups])  # type: ignore[arg-type]
+        step.kernel.run(pairs, lambda block: _slope(block, step.temperature, step.scale / size))
+    if gradient is not None and by_rows is not None:
+        gradient.index_add_(0, candidates.view(-1), by_rows.view(-1, entity.shape[1]))
     return torch.dot(weights.view(-1), fast_softplus(scores).view(-1)), by_query
 
 
 def _even_groups(size: int, chunk: int) -> Iterator[tuple[slice, slice, int]]:
-    """Groups, their positives and positives per group: all full groups, then the rest."""
+    """Groups of equal size: their numbers, their positives and the size. All full groups, then the rest."""
     full = size // chunk
     if full:
         yield slice(0, full), slice(0, full * chunk), chunk
@@ -131,40 +133,12 @@ def _even_groups(size: int, chunk: int) -> Iterator[tuple[slice, slice, int]]:
         yield slice(full, full + 1), slice(full * chunk, size), size % chunk
 
 
-class _Region(NamedTuple):
-    """Groups of equally many positives: ``candidates [G, K]``, ``query [G, P, w]``, the others ``[G, P, K or w]``."""
-
-    candidates: Tensor
-    known: Tensor | None
-    query: Tensor
-    scores: Tensor
-    weights: Tensor
-    by_query: Tensor
-
-
-def _region(entity: Tensor, region: _Region, step: Step, alpha: float, gradient: Tensor | None) -> None:
-    """Fill scores and weights, and the gradients: block by block, as large as the kernel can hold."""
-    num_candidates = region.candidates.shape[1]
-    pairs = pairs_in_budget(entity.device, step.kernel.pair_numbers * entity[0].nbytes)
-    num_groups, size = region.query.shape[:2]
-    for groups, part in cut(num_groups, size, max(1, pairs // num_candidates)):
-        ids = region.candidates[groups]
-        rows = _rows(entity, ids)
-        query, scores, weights = (t[groups, part] for t in (region.query, region.scores, region.weights))
-        step.kernel.scores(query, rows, out=scores)
-        if region.known is not None:
-            scores.masked_fill_(region.known[groups, part], -torch.inf)
-        adversarial_weights(scores, step.temperature, out=weights)
-        if gradient is not None:
-            slope = torch.sigmoid(scores).mul_(weights).mul_(alpha)
-            by_rows = WORKSPACE.take("by_rows", tuple(rows.shape), rows)
-            step.kernel.gradients(slope, query, rows, region.by_query[groups, part], by_rows)
-            gradient.index_add_(0, ids.view(-1), by_rows.view(-1, entity.shape[1]))
-
-
-def _rows(entity: Tensor, ids: Tensor) -> Tensor:
-    rows = WORKSPACE.take("rows", (ids.numel(), entity.shape[1]), entity)
-    return torch.index_select(entity, 0, ids.view(-1), out=rows).view(*ids.shape, -1)
+def _slope(block: Pairs, temperature: float, alpha: float) -> Tensor:
+    """The loss's derivative by each score, after setting the weights: alpha p_k sigma(s_k)."""
+    if block.known is not None:
+        block.scores.masked_fill_(block.known, -torch.inf)
+    adversarial_weights(block.scores, temperature, out=block.weights)
+    return torch.sigmoid(block.scores).mul_(block.weights).mul_(alpha)
 
 
 def _spread(

@@ -6,16 +6,19 @@ import torch
 from torch import Tensor
 
 from fedlight.models.kge.kernels.base import PairKernel
+from fedlight.models.kge.kernels.blocks import Pairs
 
 
 class InnerProductKernel(PairKernel):
     """s_pk = q_p . c_k, so ds/dq_p = c_k and ds/dc_k = q_p: three matrix products and nothing kept."""
 
-    def scores(self, query: Tensor, candidate: Tensor, out: Tensor) -> None:  # noqa: D102
-        torch.bmm(query, candidate.transpose(1, 2), out=out)
+    def most_pairs(self, pairs: Pairs) -> int:
+        """All: no pair's vector is ever made."""
+        return pairs.scores.numel()
 
-    def gradients(  # noqa: D102
-        self, weight: Tensor, query: Tensor, candidate: Tensor, by_query: Tensor, by_candidate: Tensor
-    ) -> None:
-        torch.bmm(weight, candidate, out=by_query)
-        torch.bmm(weight.transpose(1, 2), query, out=by_candidate)
+    def scores(self, block: Pairs) -> None:  # noqa: D102
+        torch.bmm(block.query, block.candidate.transpose(1, 2), out=block.scores)
+
+    def gradients(self, weight: Tensor, block: Pairs, by_query: Tensor, by_candidate: Tensor) -> None:  # noqa: D102
+        torch.bmm(weight, block.candidate, out=by_query)
+        torch.bmm(weight.transpose(1, 2), block.query, out=by_candidate)

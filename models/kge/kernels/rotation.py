@@ -6,15 +6,16 @@ import torch
 from torch import Tensor
 
 from fedlight.models.kge.kernels.base import PairKernel
+from fedlight.models.kge.kernels.blocks import Pairs
 from fedlight.models.kge.kernels.workspace import WORKSPACE
 
 
 class ModulusKernel(PairKernel):
-    """s_pk = margin - sum_j |z_pkj| with the complex difference z_pk = c_k - q_p.
+    """s_pk = margin - sum_j |z_pkj| with the complex difference z_pk = q_p - c_k.
 
-    d|z|/dRe z = Re z / |z| and d|z|/dIm z = Im z / |z|, 0 at 0. So ds/dc_k = -z_pk / |z_pk| and ds/dq_p is its
+    d|z|/dRe z = Re z / |z| and d|z|/dIm z = Im z / |z|, 0 at 0. So ds/dc_k = z_pk / |z_pk| and ds/dq_p is its
     opposite, component by component: both gradients are sums of the block weight_pk z_pk / |z_pk|, whose real and
-    imaginary planes are made in place of those of z. Roots are dear, so z and |z| are kept between the two calls.
+    imaginary planes are made in place of those of z. Roots are dear, so z and |z| are kept between the two halves.
     """
 
     pair_numbers = 1.5
@@ -22,25 +23,29 @@ class ModulusKernel(PairKernel):
     def __init__(self, margin: float) -> None:
         self.margin = margin
 
-    def scores(self, query: Tensor, candidate: Tensor, out: Tensor) -> None:  # noqa: D102
-        halves = zip(("real", "imaginary"), query.chunk(2, -1), candidate.chunk(2, -1), strict=True)
-        self._planes = [
-            torch.sub(c.unsqueeze(1), q.unsqueeze(2), out=WORKSPACE.pairs(name, q, c)) for name, q, c in halves
-        ]
-        real, imaginary = self._planes
-        modulus = self._modulus = WORKSPACE.take("block", tuple(real.shape), real)
+    def scores(self, block: Pairs) -> None:  # noqa: D102
+        planes, modulus, tiny = self._buffers(block)
+        torch.sub(_planes(block.query).unsqueeze(3), _planes(block.candidate).unsqueeze(2), out=planes)
+        real, imaginary = planes
         # The smallest normal number keeps z / |z| finite (0) at z = 0, and is lost in rounding elsewhere.
-        torch.addcmul(real.new_tensor(torch.finfo(real.dtype).tiny), real, real, out=modulus)
-        modulus.addcmul_(imaginary, imaginary).sqrt_()
-        torch.sum(modulus, -1, out=out).neg_().add_(self.margin)
+        torch.addcmul(tiny, real, real, out=modulus).addcmul_(imaginary, imaginary).sqrt_()
+        torch.sum(modulus, 3, out=block.scores)
+        torch.sub(self.margin, block.scores, out=block.scores)
 
-    def gradients(  # noqa: D102
-        self, weight: Tensor, query: Tensor, candidate: Tensor, by_query: Tensor, by_candidate: Tensor
-    ) -> None:
-        scale = torch.div(weight.unsqueeze(-1), self._modulus, out=self._modulus)
-        halves = zip(self._planes, by_query.chunk(2, -1), by_candidate.chunk(2, -1), strict=True)
-        for plane, q, c in halves:
-            plane.mul_(scale)
-            torch.sum(plane, 2, out=q)
-            torch.sum(plane, 1, out=c)
-        by_candidate.neg_()
+    def gradients(self, weight: Tensor, block: Pairs, by_query: Tensor, by_candidate: Tensor) -> None:  # noqa: D102
+        planes, modulus, _ = self._buffers(block)
+        planes.mul_(torch.div(weight.unsqueeze(3), modulus, out=modulus))
+        torch.sum(planes, 3, out=_planes(by_query))
+        torch.sum(planes, 2, out=_planes(by_candidate))
+        by_query.neg_()
+
+    def _buffers(self, block: Pairs) -> tuple[Tensor, Tensor, Tensor]:
+        """Real and imaginary plane ``[2, G, P, K, d]``, moduli ``[G, P, K, d]`` and a tiny number."""
+        query, shape = block.query, (*block.scores.shape, block.query.shape[2] // 2)
+        planes = WORKSPACE.take("planes", (2, *shape), query)
+        return planes, WORKSPACE.take("block", shape, query), query.new_tensor(torch.finfo(query.dtype).tiny)
+
+
+def _planes(vectors: Tensor) -> Tensor:
+    """A view of ``[G, n, 2d]`` as real and imaginary halves ``[2, G, n, d]``."""
+    return vectors.unflatten(2, (2, -1)).permute(2, 0, 1, 3)

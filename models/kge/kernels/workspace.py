@@ -25,9 +25,5 @@ class Workspace:
             buffer = self._buffers[key] = torch.empty(size, device=like.device, dtype=like.dtype)
         return buffer[:size].view(shape)
 
-    def pairs(self, name: str, query: Tensor, candidate: Tensor) -> Tensor:
-        """A buffer ``[G, P, K, w]`` for all pairs of queries ``[G, P, w]`` and candidates ``[G, K, w]``."""
-        return self.take(name, (*query.shape[:2], *candidate.shape[1:]), query)
-
 
 WORKSPACE = Workspace()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
 from fedlight.models.kge.kernels import AutogradKernel, PairKernel, blocks, kernel_for
+from fedlight.models.kge.kernels.blocks import Pairs
 from fedlight.models.kge.scorers import DistMult, Scorer
 from tests.models.kge.test_scorers import SCORERS
 
@@ -21,6 +22,17 @@ def plain(scorer: Scorer, query: Tensor, candidate: Tensor, weight: Tensor) -> t
     leaves = query.clone().requires_grad_(), candidate.clone().requires_grad_()
     scores = scorer.pairwise(*leaves)
     return scores.detach(), torch.autograd.grad((scores * weight).sum(), leaves)
+
+
+def pairs_of(query: Tensor, scores: Tensor, by_query: Tensor, candidate: Tensor, by_candidate: Tensor) -> Pairs:
+    return Pairs(
+        query, None, scores, torch.arange(scores.numel()).view(scores.shape), by_query, candidate, by_candidate
+    )
+
+
+def slope_of(weight: Tensor) -> Callable[[Pairs], Tensor]:
+    """Given weights, looked up by the places that ``pairs_of`` put where a loss would write its own."""
+    return lambda block: weight.view(-1)[block.weights]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -36,8 +48,7 @@ def test_kernel_against_autograd(
     candidate = torch.randn(groups, candidates, WIDTH, dtype=torch.float64)
     weight = torch.rand(groups, queries, candidates, dtype=torch.float64)
     scores, by_query, by_candidate = torch.empty_like(weight), torch.empty_like(query), torch.empty_like(candidate)
-    kernel.scores(query, candidate, out=scores)
-    kernel.gradients(weight, query, candidate, by_query, by_candidate)
+    kernel.run(pairs_of(query, scores, by_query, candidate, by_candidate), slope_of(weight))
     expected, gradients = plain(scorer, query, candidate, weight)
     torch.testing.assert_close(scores, expected)
     torch.testing.assert_close((by_query, by_candidate), tuple(gradients))
@@ -48,17 +59,13 @@ def test_a_candidate_equal_to_its_query_has_no_gradient(name: str) -> None:
     kernel = KERNELS[name][1]
     point = torch.ones(1, 1, WIDTH)
     by_query, by_candidate, scores = torch.empty_like(point), torch.empty_like(point), torch.empty(1, 1, 1)
-    kernel.scores(point, point, out=scores)
-    kernel.gradients(torch.ones(1, 1, 1), point, point, by_query, by_candidate)
+    kernel.run(pairs_of(point, scores, by_query, point, by_candidate), slope_of(torch.ones(1, 1, 1)))
     assert scores.item() == pytest.approx(1.0)
     assert torch.equal(by_query, torch.zeros_like(point))
     assert torch.equal(by_candidate, torch.zeros_like(point))
 
 
 def test_an_unknown_scorer_gets_the_autograd_kernel() -> None:
-    class Negated(DistMult):
-        pass
-
     class Other(Scorer):
         entity_width = relation_width = DistMult.entity_width
         tail_query, head_query = DistMult.tail_query, DistMult.head_query
@@ -67,10 +74,15 @@ def test_an_unknown_scorer_gets_the_autograd_kernel() -> None:
     assert isinstance(kernel_for(Other()), AutogradKernel)
 
 
-@pytest.mark.parametrize("most", [1, 3, 4, 7, 8, 100])
-def test_blocks_cover_every_query_once_and_respect_the_bound(most: int) -> None:
-    seen = torch.zeros(3, 4)
-    for groups, part in blocks.cut(3, 4, most):
-        seen[groups, part] += 1
-        assert seen[groups, part].numel() <= max(most, 1)
-    assert torch.equal(seen, torch.ones(3, 4))
+@pytest.mark.parametrize("most", [1, 5, 9, 20, 39, 40, 59, 1000])
+def test_blocks_cover_every_pair_once_and_respect_the_bound(most: int) -> None:
+    seen, candidate = torch.zeros(3, 4, 5), torch.zeros(3, 5, 2)
+    query = torch.arange(12.0).view(3, 4, 1)
+    pairs = Pairs(query, None, seen, seen, query, candidate, candidate)
+    for block in pairs.blocks(most):
+        block.scores.add_(1)
+        assert block.known is None
+        assert block.scores.numel() <= max(most, 5)
+        assert block.scores.shape == (len(block.candidate), block.query.shape[1], 5)
+        assert block.again == bool(block.query.shape[1] < 4 and block.query[0, 0, 0] % 4 > 0)
+    assert torch.equal(seen, torch.ones(3, 4, 5))
