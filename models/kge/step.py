@@ -117,7 +117,7 @@ def _negatives(entity: Tensor, query: Tensor, step: Step, gradient: Tensor | Non
     of_positives = (query, step.negatives.known, scores, weights, None if gradient is None else by_query)
     for groups, positives, chunk in _even_groups(size, step.negatives.chunk):
         grouped = (None if t is None else t[positives].view(-1, chunk, t.shape[1]) for t in of_positives)
-        pairs = Pairs(*grouped, rows[groups], None if by_rows is None else by_rows[groups])  # type: ignore[arg-type]
+        pairs = Pairs._make((*grouped, rows[groups], None if by_rows is None else by_rows[groups], False))
         step.kernel.run(pairs, lambda block: _slope(block, step.temperature, step.scale / size))
     if gradient is not None and by_rows is not None:
         gradient.index_add_(0, candidates.view(-1), by_rows.view(-1, entity.shape[1]))

@@ -52,9 +52,9 @@ class Pairs(NamedTuple):
     def _split(self, stride: int) -> Iterator[Pairs]:
         fields = (repeat(None) if tensor is None else tensor.split(stride) for tensor in self[:-1])
         # The iterator of ``query`` ends first; those of absent fields never end.
-        return (Pairs(*parts) for parts in zip(*fields, strict=False))
+        return (Pairs._make((*parts, False)) for parts in zip(*fields, strict=False))
 
     def _parts(self, most_queries: int) -> Iterator[Pairs]:
         fields = (repeat(None) if tensor is None else tensor.split(most_queries, 1) for tensor in self[:5])
         for number, parts in enumerate(zip(*fields, strict=False)):
-            yield Pairs(*parts, self.candidate, self.by_candidate, again=number > 0)
+            yield Pairs._make((*parts, self.candidate, self.by_candidate, number > 0))

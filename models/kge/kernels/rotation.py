@@ -48,4 +48,5 @@ class ModulusKernel(PairKernel):
 
 def _planes(vectors: Tensor) -> Tensor:
     """A view of ``[G, n, 2d]`` as real and imaginary halves ``[2, G, n, d]``."""
-    return vectors.unflatten(2, (2, -1)).permute(2, 0, 1, 3)
+    groups, number, width = vectors.shape
+    return vectors.view(groups, number, 2, width // 2).permute(2, 0, 1, 3)
