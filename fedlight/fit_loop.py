@@ -50,6 +50,11 @@ class FitLoop:
         self.hooks.federation("on_fit_end", trainer.model)
 
     def _round(self, record: Round) -> None:
+        with record.phase("round"):
+            self._advance(record)
+        self.trainer.progress.add_seconds(record)
+
+    def _advance(self, record: Round) -> None:
         progress = self.trainer.progress
         self.hooks.federation("on_round_start", record.idx)
         self.federation.run_round(record)
@@ -63,7 +68,6 @@ class FitLoop:
             self._note_best(record)
             self.hooks.federation("on_federated_validation_end", record.validation)
         self.hooks.federation("on_round_end", record.idx)
-        progress.add_seconds(record)
 
     def _is_last(self) -> bool:
         return self.trainer.should_stop or self.trainer.progress.round == self.trainer.max_rounds

@@ -21,7 +21,8 @@ class Round:
         idx: from 0. participants: drawn clients. dropped: those whose update was unusable, with the reason.
         reports: of the usable ones. mixing: what the aggregator decided (``None``: an empty round).
         bytes_up, bytes_down: of shared states. train: loss terms per client. validation: scores, if evaluated.
-        seconds: per phase.
+        seconds: wall time per phase: ``receive``, ``train``, ``aggregate``, ``evaluate``, ``checkpoint``, ``log``, and
+            ``round`` for all of it.
     """
 
     idx: int
