@@ -6,6 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import torch
@@ -87,7 +88,9 @@ class ClientModule(LightningModule):
             spec: of the client.
             seed: root of the random streams; default that of ``seed_everything``.
         """
-        client = copy.deepcopy(self)
+        # A factory from a configuration (optimizer: OptimizerCallable) holds the parser, and by it the trainer.
+        factories = {id(value): value for value in vars(self).values() if isinstance(value, partial)}
+        client = copy.deepcopy(self, factories)
         client.spec = spec
         client.seed = root_seed() if seed is None else seed
         client.configure_model()
