@@ -33,11 +33,11 @@ def client(
     return KGEClient(**{"dim": 4, **options}).for_client(ClientSpec(0, name, {"train": 1}, sizes, tables), seed)
 
 
-def trained_on(graph: KnowledgeGraph, **options: Any) -> KGEClient:
+def trained_on(graph: KnowledgeGraph, kind: type[KGEClient] = KGEClient, **options: Any) -> KGEClient:
     every = torch.ones(graph.num_entities, dtype=torch.bool)
     sizes = {"num_entities": graph.num_entities, "num_relations": graph.num_relations}
     spec = ClientSpec(0, graph.name, {"train": 9}, sizes, {"entity": RowIndex(torch.arange(len(every)), every, every)})
-    return KGEClient(**{"dim": 8, "num_negatives": 16, **options}).for_client(spec, 0)
+    return kind(**{"dim": 8, "num_negatives": 16, **options}).for_client(spec, 0)
 
 
 def batches(graph: KnowledgeGraph, size: int = 32) -> DataLoader[TripleBatch]:
