@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 from lightning.pytorch import LightningModule
@@ -18,6 +19,7 @@ from fedlight.aggregators import Aggregator
 from fedlight.client import ClientModule
 from fedlight.config import check_config, find_config
 from fedlight.config_errors import option_names, short_message
+from fedlight.config_places import Given, check_meant, given_as_options, given_in_file, locate
 from fedlight.data import FederatedDataModule
 from fedlight.errors import ConfigurationError, FedlightError
 from fedlight.objectives import Objective
@@ -28,6 +30,14 @@ COMMANDS = {
     "compare": "tables and curves over finished runs",
     "ensemble": "combine a federated run with a stand-alone one (FedLTailor+)",
 }
+
+
+class Refused(SystemExit):
+    """Arguments that the parser does not take; no ``ValueError``, which the parser would take for one of its trials."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(2)
+        self.message = message
 
 
 class FederatedParser(LightningArgumentParser):
@@ -45,10 +55,9 @@ class FederatedParser(LightningArgumentParser):
         return super().add_lightning_class_args(lightning_class, nested_key, subclass_mode, required)
 
     def error(self, message: str, ex: Exception | None = None) -> Any:
-        """Print the key, the value and the nearest valid name; exit with 2."""
+        """Leave with the key, the value and the nearest valid name."""
         names = option_names(self, (FederatedTrainer, Aggregator, Objective, ClientModule, FederatedDataModule))
-        sys.stderr.write(f"error: {short_message(message, names)}\n")
-        raise SystemExit(2)
+        raise Refused(short_message(message, names))
 
 
 class SaveFitConfig(SaveConfigCallback):
@@ -61,7 +70,19 @@ class SaveFitConfig(SaveConfigCallback):
 
 
 class FederatedCLI(LightningCLI):
-    """LightningCLI with the federated trainer."""
+    """LightningCLI with the federated trainer.
+
+    Args:
+        given: what was written where, to check what the parser made of it.
+    """
+
+    def __init__(self, *args: Any, given: Sequence[Given] = (), **kwargs: Any) -> None:
+        self.given = given
+        super().__init__(*args, **kwargs)
+
+    def before_instantiate_classes(self) -> None:
+        """Refuse values that the parser bent to fit."""
+        check_meant(self.given, self.config[self.subcommand])
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
@@ -78,14 +99,18 @@ def main(args: Sequence[str] | None = None) -> int:
     Configuration errors exit with 2, a run stopped by SIGTERM with 143.
     """
     arguments = list(sys.argv[1:] if args is None else args)
+    given: list[Given] = []
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     warnings.filterwarnings("ignore", message="LightningCLI's args parameter")
     try:
         if arguments and arguments[0] in COMMANDS:
             return _command(arguments[0])(arguments[1:])
-        _run(_resolve_configs(arguments))
-    except ConfigurationError as error:
-        sys.stderr.write(f"error: {error}\n")
+        resolved, files = _resolve_configs(arguments)
+        given += [*(each for file in files for each in given_in_file(file)), *given_as_options(arguments)]
+        _run(resolved, given)
+    except (ConfigurationError, Refused) as error:
+        message = error.message if isinstance(error, Refused) else str(error)
+        sys.stderr.write(f"error: {locate(message, given)}\n")
         raise SystemExit(2) from None
     except FedlightError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -93,7 +118,7 @@ def main(args: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(arguments: list[str]) -> None:
+def _run(arguments: list[str], given: Sequence[Given]) -> None:
     FederatedCLI(
         ClientModule,
         FederatedDataModule,
@@ -111,6 +136,7 @@ def _run(arguments: list[str]) -> None:
             + "; ".join(f"{name}: {what}" for name, what in COMMANDS.items()),
         },
         auto_configure_optimizers=False,
+        given=given,
     )
 
 
@@ -128,15 +154,16 @@ def _command(name: str) -> Callable[[list[str]], int]:
     return run
 
 
-def _resolve_configs(arguments: list[str]) -> list[str]:
+def _resolve_configs(arguments: list[str]) -> tuple[list[str], list[Path]]:
     """Find and check every ``--config`` first, so that its faults are reported with file and line."""
-    resolved = list(arguments)
+    resolved, files = list(arguments), []
     for i, argument in enumerate(arguments):
         if argument in ("--config", "-c") and i + 1 < len(arguments):
-            resolved[i + 1] = str(path := find_config(arguments[i + 1]))
-            check_config(path)
+            files.append(find_config(arguments[i + 1]))
+            resolved[i + 1] = str(files[-1])
         elif argument.startswith("--config="):
-            path = find_config(argument.removeprefix("--config="))
-            resolved[i] = f"--config={path}"
-            check_config(path)
-    return resolved
+            files.append(find_config(argument.removeprefix("--config=")))
+            resolved[i] = f"--config={files[-1]}"
+    for file in files:
+        check_config(file)
+    return resolved, files

@@ -34,8 +34,9 @@ def find_config(name: str) -> Path:
 
     known = [str(file.relative_to(base).as_posix()) for file in sorted(base.rglob("*.yaml"))]
     near = get_close_matches(relative, known, n=3, cutoff=0.4) or known
-    raise ConfigurationError(f"--config {name}: no such file, and no shipped configuration of that name; did you mean "
-                             f"{', '.join(near)}?")
+    raise ConfigurationError(
+        f"--config {name}: no such file, and no shipped configuration of that name; did you mean {', '.join(near)}?"
+    )
 
 
 class _StrictLoader(yaml.SafeLoader):

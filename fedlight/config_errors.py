@@ -10,12 +10,28 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+SECTIONS = ("seed_everything", "trainer", "model", "data", "ckpt_path")
 _KEY = re.compile(r'Parser key "([^"]+)":\s*')
-_CLASS = re.compile(r"(?:dot import path string: |has no attribute ')([\w.]+)|No module named '([\w.]+)'")
+_CLASS = re.compile(
+    r"(?:given class_path '|import path string: |has no attribute ')([\w.]+)|No module named '([\w.]+)'"
+)
 _BASE = re.compile(r"Subtypes: \[(?:list\[)?(?:<class ')?([\w.]+)")
 _OPTION = re.compile(r"(?:Option|option|arguments:) '?(?:--)?([\w.]+)'?.*")
 _CHOICES = re.compile(r"Expected a typing\.Literal\[(.*?)\]\. Got value: (.*)")
 _RANGE = re.compile(r"Not of type \w+: (.*) does not conform to restriction v(.*)")
+_TYPE = re.compile(r"Not of type (\w+): .*?: '(.*)'|Expected a (?:<class ')?([\w.]+)'?>?\. Got value: (.*)")
+_UNION = re.compile(r"Subtypes: \[(.*)\]\n.*Given value: (.*)", re.DOTALL)
+_WORDS = {
+    "int": "whole number",
+    "float": "number",
+    "bool": "switch (true or false)",
+    "str": "text",
+    "list[str]": "list of texts",
+    "PositiveInt": "whole number above 0",
+    "NonNegativeInt": "whole number from 0",
+    "PositiveFloat": "number above 0",
+    "NonNegativeFloat": "number from 0",
+}
 
 
 def short_message(message: str, known_names: Iterable[str]) -> str:
@@ -29,7 +45,8 @@ def short_message(message: str, known_names: Iterable[str]) -> str:
     if match is None:
         return _unknown_option(message, known_names)
     key, rest = match.group(1), message[match.end() :].strip()
-    return f"{key}: {_unknown_class(rest) or _bad_choice(rest) or _out_of_range(rest) or _one_line(rest)}"
+    readings = (_unknown_class, _bad_choice, _out_of_range, _unquoted, _wrong_union, _wrong_type, _one_line)
+    return f"{key}: {next(text for reading in readings if (text := reading(rest)))}"
 
 
 def _unknown_option(message: str, known_names: Iterable[str]) -> str:
@@ -37,6 +54,9 @@ def _unknown_option(message: str, known_names: Iterable[str]) -> str:
     if match is None:
         return _one_line(message)
     given = match.group(1)
+    section = given.split(".", 1)[0]
+    if section != given and section not in SECTIONS:
+        return f"{section}: no such option{_suggest(section, SECTIONS)}"
     return f"{given}: no such option{_suggest(given.rsplit('.', 1)[-1], known_names)}"
 
 
@@ -45,9 +65,10 @@ def _unknown_class(text: str) -> str | None:
     if match is None:
         return None
     given = match.group(1) or match.group(2)
-    found = _subclasses(ABC if base is None else _load(base.group(1)))
-    names = [cls.__name__ for cls in found if base is not None or cls.__module__.startswith("fedlight.")]
-    return f"no class {given!r}{_suggest(given.rsplit('.', 1)[-1], names, show_all=base is not None)}"
+    classes = list(_subclasses(ABC if base is None else _load(base.group(1))))
+    ours = [cls.__name__ for cls in classes if cls.__module__.startswith("fedlight.")]
+    near = _suggest(given.rsplit(".", 1)[-1], ours if base is None else [cls.__name__ for cls in classes])
+    return f"no class {given!r}{near or ('' if base is None else _known(ours))}"
 
 
 def _bad_choice(text: str) -> str | None:
@@ -63,12 +84,38 @@ def _out_of_range(text: str) -> str | None:
     return None if match is None else f"{match.group(1)} is out of range, must be {match.group(2)}"
 
 
-def _suggest(given: str, names: Iterable[str], show_all: bool = False) -> str:
-    known = sorted(set(names))
-    near = get_close_matches(given, known, n=3, cutoff=0.6)
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    return f"; known: {', '.join(known)}" if show_all and known else ""
+def _wrong_type(text: str) -> str | None:
+    match = _TYPE.search(text)
+    if match is None:
+        return None
+    kind, given = (match.group(1), match.group(2)) if match.group(1) else (match.group(3), match.group(4))
+    return f"{given!r} is no {_WORDS.get(kind, kind)}"
+
+
+def _unquoted(text: str) -> str | None:
+    """YAML reads names such as ``no`` and ``007`` as something else."""
+    match = _TYPE.search(text)
+    if match is None or match.group(3) != "str":
+        return None
+    return f"{match.group(4)} is no text; if it is a name such as no, on or 007, quote it: 'no'"
+
+
+def _wrong_union(text: str) -> str | None:
+    match = _UNION.search(text)
+    if match is None:
+        return None
+    kinds = [kind.removeprefix("<class '").removesuffix("'>") for kind in match.group(1).split(", ")]
+    words = [_WORDS.get(kind, kind.rsplit(".", 1)[-1]) for kind in kinds if kind != "NoneType"]
+    return f"{match.group(2).strip()!r} is no {' and no '.join(words)}"
+
+
+def _suggest(given: str, names: Iterable[str]) -> str:
+    near = get_close_matches(given, sorted(set(names)), n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _known(names: Iterable[str]) -> str:
+    return f"; known: {', '.join(sorted(set(names)))}"
 
 
 def _one_line(text: str) -> str:
@@ -82,14 +129,15 @@ def _load(path: str) -> type:
 
 
 def _subclasses(base: type) -> Iterator[type]:
-    for cls in base.__subclasses__():
+    children: list[type] = base.__subclasses__()
+    for cls in children:
         yield cls
         yield from _subclasses(cls)
 
 
 def option_names(parser: Any, bases: Iterable[type]) -> Iterator[str]:
     """Names of the parser's own options, and of the arguments of every class under ``bases``."""
-    yield from ("seed_everything", "trainer", "model", "data", "ckpt_path")
+    yield from SECTIONS
     for action in parser._actions:
         yield action.dest.rsplit(".", 1)[-1]
     for base in bases:
