@@ -14,9 +14,9 @@ import torch
 
 from fedlight.client import ClientSpec
 from fedlight.errors import CheckpointError
+from fedlight.payload import Payload
 from fedlight.ranks import Ranks
 from fedlight.run_folder import write_json
-from fedlight.server import Payload
 from fedlight.tables import RowIndex, pack, unpack
 
 FORMAT_VERSION = 1

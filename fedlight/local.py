@@ -12,7 +12,7 @@ from torch import Tensor
 from fedlight.client import Anchor, ClientModule, ClientSpec, Report
 from fedlight.data import ClientDataModule
 from fedlight.mixing import fuse
-from fedlight.server import Payload
+from fedlight.payload import Payload
 from fedlight.tables import Part, RowTable, SharedState, clone, num_bytes, pack, unpack
 
 

@@ -4,50 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from fedlight.aggregators import Aggregator
 from fedlight.client import ClientSpec, Report
+from fedlight.layout import TableLayout
 from fedlight.mixing import NOTHING, Mixing, row_weights
+from fedlight.payload import Payload
 from fedlight.ranks import Ranks
 from fedlight.tables import Part, RowTable, SharedState
-
-
-@dataclass(frozen=True)
-class Payload:
-    """What goes down to one client; fusion with the client's own state happens there.
-
-    Args:
-        state: dense parts, and tables with exactly the rows the client receives; ``None``: nothing is received.
-        self_weight: share the client keeps of its own state.
-        fuse_with: which own state, see :class:`~fedlight.mixing.Mixing`.
-        facts: small numbers for this client.
-    """
-
-    state: SharedState | None
-    self_weight: float = 0.0
-    fuse_with: Literal["uploaded", "received"] = "uploaded"
-    facts: Mapping[str, float | Tensor] = field(default_factory=dict)
-
-
-class TableLayout:
-    """Where each client's rows of one table lie in the server's table; agreed once, at alignment.
-
-    Attributes:
-        ids: ``[n]`` the federation's numbers of the rows that anybody sends, ascending.
-        upload, download: per client, positions in ``ids``.
-    """
-
-    def __init__(self, name: str, clients: Sequence[ClientSpec], device: torch.device) -> None:
-        rows = {spec.client_id: spec.rows[name] for spec in clients if name in spec.rows}
-        sent = [index.ids[index.upload] for index in rows.values()]
-        ids = torch.unique(torch.cat(sent))
-        self.ids = ids.to(device)
-        self.upload = {c: torch.searchsorted(ids, i.ids[i.upload]).to(device) for c, i in rows.items()}
-        self.download = {c: torch.searchsorted(ids, i.ids[i.download]).to(device) for c, i in rows.items()}
 
 
 @dataclass
