@@ -43,6 +43,9 @@ class Refused(SystemExit):
 class FederatedParser(LightningArgumentParser):
     """Lightning's parser, taking :class:`~fedlight.FederatedTrainer` as trainer and answering mistakes in one line."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
     def add_lightning_class_args(
         self, lightning_class: Any, nested_key: str, subclass_mode: bool = False, required: bool = True
     ) -> list[str]:

@@ -1,0 +1,129 @@
+"""Mistakes in configurations: exit code 2, one line with place, key, value and nearest name, nothing written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fedlight.config_errors import short_message
+from tests.command_line import refused, tiny
+
+SOURCE = "data: {init_args: {source: {class_path: %s}}}"
+CONTRAST = "trainer: {objectives: [{class_path: EmbeddingContrast, init_args: {%s}}]}"
+CLIENTS = "data:\n  init_args:\n    clients: [%s]"
+MISTAKES = {
+    "misspelt choice": (
+        "model:\n  init_args:\n    scorer: rotat",
+        "mistake.yaml:3: model.init_args.scorer: 'rotat' is not one of transe, distmult, complex, rotate; did",
+    ),
+    "word for a switch": (
+        'trainer: {enable_progress_bar: "False"}',
+        "mistake.yaml:1: trainer.enable_progress_bar: 'False' is text; write false, without quotes",
+    ),
+    "key twice": (
+        "trainer: {max_rounds: 2}\ntrainer: {max_rounds: 9}",
+        "line 2: key 'trainer' is given twice; keep one",
+    ),
+    "inner key twice": ("trainer:\n  name: a\n  name: b", "line 3: key 'name' is given twice; keep one"),
+    "empty file": ("", "mistake.yaml: is empty; expected keys such as trainer, model, data"),
+    "list": ("- a\n- b", "mistake.yaml: holds a list at top level; expected keys such as trainer, model, data"),
+    "tab": ("trainer:\n\tmax_rounds: 2", "line 2: broken YAML .*indent with spaces, not tabs"),
+    "unclosed": ("trainer: {max_rounds: 2", r"line \d: broken YAML"),
+    "decimal": ("trainer: {max_rounds: 1e3}", "mistake.yaml:1: trainer.max_rounds: 1e3 is no whole number; write 1000"),
+    "negative": ("trainer: {max_rounds: -5}", "mistake.yaml:1: trainer.max_rounds: -5 is out of range, must be >0"),
+    "no data": (
+        "data: {init_args: {source: {class_path: ClientFolders, init_args: {root: /nowhere/to/be}}}}",
+        "data.init_args.source.init_args.root: /nowhere/to/be is no folder; name",
+    ),
+    "misspelt class": (
+        "trainer: {aggregator: {class_path: FedLTailr}}",
+        "trainer.aggregator: no class 'FedLTailr'; did you mean FedLTailor?",
+    ),
+    "misspelt class in package": (
+        "trainer: {aggregator: {class_path: fedlight.FedLTailr}}",
+        "trainer.aggregator: no class 'fedlight.FedLTailr'; did you mean FedLTailor?",
+    ),
+    "misspelt package": (
+        "trainer: {aggregator: {class_path: fedligt.FedLTailor}}",
+        "trainer.aggregator: no class 'fedligt.FedLTailor'; did you mean FedLTailor?",
+    ),
+    "other class": (
+        "trainer: {aggregator: {class_path: Adam}}",
+        "trainer.aggregator: no class 'Adam'; known: FedAvg, FedE, FedLTailor, Standalone",
+    ),
+    "misspelt model": ("model: {class_path: KGEClent}", "model: no class 'KGEClent'; did you mean KGEClient?"),
+    "misspelt source": (
+        SOURCE % "SynteticTown",
+        "data.init_args.source: no class 'SynteticTown'; did you mean SyntheticTown?",
+    ),
+    "misspelt objective": (
+        "trainer: {objectives: [{class_path: EmbedingContrast}]}",
+        "trainer.objectives: no class 'EmbedingContrast'; did you mean EmbeddingContrast?",
+    ),
+    "misspelt key": (
+        CONTRAST % "temprature: 0.5",
+        "trainer.objectives.0.init_args.temprature: no such option; did you mean temperature or",
+    ),
+    "misspelt trainer key": (
+        "trainer: {max_round: 4}",
+        "trainer.max_round: no such option; did you mean max_rounds or",
+    ),
+    "misspelt section": ("trainr: {max_rounds: 4}", "trainr: no such option; did you mean trainer?"),
+    "misspelt source key": (
+        SOURCE % "SyntheticTown, init_args: {sed: 3}",
+        "data.init_args.source.init_args.sed: no such option; did you mean seed?",
+    ),
+    "text for a number": (CONTRAST % "temperature: cold", "temperature: 'cold' is no number above 0"),
+    "text for a count": ("model: {init_args: {dim: big}}", "model.init_args.dim: 'big' is no whole number above 0"),
+    "text for a seed": ("seed_everything: abc", "seed_everything: 'abc' is no switch .* and no whole number"),
+    "zero": (CONTRAST % "temperature: 0.0", "init_args.temperature: 0.0 is out of range, must be >0"),
+    "too much": ("trainer: {participation: 1.5}", r"trainer.participation must lie in \(0, 1\], got 1.5"),
+    "yaml words": (
+        CLIENTS % "no, on, yes, 007, 1e3",
+        "mistake.yaml:3: data.init_args.clients: False is no text; .*quote it: 'no'",
+    ),
+    "yaml number": (CLIENTS % "007", "data.init_args.clients: 7 is no text; .*quote it"),
+    "no list": ("data: {init_args: {clients: clubs}}", "data.init_args.clients: 'clubs' is no list of texts"),
+    "unknown client": (CLIENTS % "clubz", "data.init_args.clients: no client is called 'clubz'; did you mean 'clubs'?"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_named_and_nothing_is_written(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, message = MISTAKES[case]
+    config = tmp_path / "mistake.yaml"
+    config.write_text(text + "\n", encoding="utf-8")
+    line = refused(["fit", *tiny(tmp_path), "--config", str(config)], capsys)
+    assert line.startswith(f"error: {config}:")
+    assert re.search(message.replace("?", r"\?"), line), line
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--model.dim=0", "error: command line: model.dim: 0 is out of range, must be >0"),
+        ("--trainer.max_rounds=1e3", "error: command line: trainer.max_rounds: '1e3' is no whole number above 0"),
+        ("--trainer.max_round=3", "error: command line: trainer.max_round: no such option; did you mean max_rounds"),
+        ("--config=fedltailor/dem.yaml", "error: --config fedltailor/dem.yaml: no such file, and no shipped"),
+    ],
+)
+def test_a_mistake_on_the_command_line(
+    option: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refused(["fit", *tiny(tmp_path), option], capsys).startswith(message)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_nearest_shipped_configuration_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(["fit", "--config", "fedltailor/dem.yaml"], capsys)
+    assert "did you mean fedltailor/demo.yaml" in line
+
+
+def test_what_cannot_be_shortened_stays_in_one_line() -> None:
+    assert short_message("something\n  else", []) == "something else"
+    assert short_message('Parser key "a.b":\n  Something\n  else', []) == "a.b: Something else"
