@@ -16,7 +16,7 @@ LABELS = {"all": "all (weighted)", "all_macro": "all (plain mean)"}
 WEIGHTS = "facts/quality/"
 
 
-def curves(run: Path, axes: Axes, metric: str = "mrr") -> None:
+def curves(run: Path, axes: Axes, metric: str) -> None:
     """One line per client of a validation metric, from metrics.csv."""
     points: dict[str, list[tuple[int, float]]] = defaultdict(list)
     with (run / "metrics.csv").open(newline="", encoding="utf-8") as file:
@@ -42,11 +42,11 @@ def weights(run: Path, axes: Axes) -> None:
     axes.get_figure(root=True).colorbar(image, ax=axes, label="weight T")
 
 
-def main(run: Path, target: Path) -> None:
+def main(run: Path, target: Path, metric: str = "mrr") -> None:
     """Write the picture."""
     figure = Figure(figsize=(10.2, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    curves(run, left)
+    curves(run, left, metric)
     weights(run, right)
     figure.savefig(target, dpi=110, metadata={"Software": None})
 
