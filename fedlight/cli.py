@@ -21,7 +21,7 @@ from fedlight.config import check_config, find_config
 from fedlight.config_errors import option_names, short_message
 from fedlight.config_places import Given, check_meant, given_as_options, given_in_file, locate
 from fedlight.data import FederatedDataModule
-from fedlight.errors import ConfigurationError, FedlightError
+from fedlight.errors import CheckpointError, ConfigurationError, FedlightError
 from fedlight.objectives import Objective
 from fedlight.trainer import FederatedTrainer
 
@@ -99,7 +99,7 @@ class FederatedCLI(LightningCLI):
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command in this process; returns the exit code (0, or 1 after an error that is not the user's call).
 
-    Configuration errors exit with 2, a run stopped by SIGTERM with 143.
+    Configuration errors and checkpoints that can't be used exit with 2, a run stopped by SIGTERM with 143.
     """
     arguments = list(sys.argv[1:] if args is None else args)
     given: list[Given] = []
@@ -111,7 +111,7 @@ def main(args: Sequence[str] | None = None) -> int:
         resolved, files = _resolve_configs(arguments)
         given += [*(each for file in files for each in given_in_file(file)), *given_as_options(arguments)]
         _run(resolved, given)
-    except (ConfigurationError, Refused) as error:
+    except (ConfigurationError, CheckpointError, Refused) as error:
         message = error.message if isinstance(error, Refused) else str(error)
         sys.stderr.write(f"error: {locate(message, given)}\n")
         raise SystemExit(2) from None

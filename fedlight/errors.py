@@ -14,7 +14,7 @@ class ConfigurationError(FedlightError, ValueError):
 
 
 class CheckpointError(FedlightError):
-    """A checkpoint or run folder can't be read, or does not fit this run."""
+    """A checkpoint or run folder can't be read, or does not fit this run; exit code 2."""
 
 
 class FederationError(FedlightError):

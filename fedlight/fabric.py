@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
+import torch
 import torch.distributed as dist
 from lightning.fabric import Fabric
 from lightning.fabric.plugins.environments import TorchElasticEnvironment
@@ -42,6 +43,8 @@ def make_fabric(
 
     Under ``torchrun`` the number of processes is torchrun's; on a CPU ``devices="auto"`` is one process.
     """
+    if accelerator == "auto" and torch.backends.mps.is_available():
+        accelerator = "cpu"  # sums run in float64, which Apple's GPUs lack
     if TorchElasticEnvironment.detect():
         local = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"]))
         devices, num_nodes = local, int(os.environ["WORLD_SIZE"]) // local

@@ -9,7 +9,13 @@ from fedlight.commands.groups import Group, experiment_settings
 from fedlight.summaries import ALL, ALL_MACRO
 
 # What a method is made of: these differ by intent.
-_METHOD_PARTS = ("trainer.aggregator", "trainer.objectives", "trainer.callbacks", "trainer.method")
+_METHOD_PARTS = (
+    "trainer.aggregator",
+    "trainer.objectives",
+    "trainer.callbacks",
+    "trainer.method",
+    "data.init_args.collective",
+)
 
 
 def notes(groups: Sequence[Group], split: str) -> list[str]:
