@@ -11,7 +11,7 @@ from fedlight.datamodules.knowledge_graph.triples import KnowledgeGraph, Side
 
 # Odd factors near 2^64 / golden ratio and 2^64 * 0.76: their products' top bits are well mixed.
 _PAIR_FACTOR, _ANSWER_FACTOR = 0x9E3779B97F4A7C15 - (1 << 64), 0xC2B2AE3D27D4EB4F - (1 << 64)
-_MAX_BITS, _ANSWER_BITS = 24, 13
+_MAX_BITS, _ANSWER_BITS = 24, 17
 
 
 class TripleSieve:
@@ -19,7 +19,7 @@ class TripleSieve:
 
     The slot of a triple is ``hash(known entity, relation) + hash(answer)``, so that the slots of all pairs of P
     queries and K candidates take one broadcast addition and one look-up of a byte, instead of a binary search over
-    all training triples. The answer's hash is short, so that one query's look-ups stay within a page or two. What
+    all training triples. The answer's hash is short, so that one query's look-ups stay close together. What
     passes a second, independent test too (1 false pair in some hundred) is then to be checked exactly.
 
     Args:
@@ -42,15 +42,13 @@ class TripleSieve:
 
     def candidates(self, known: Tensor, relation: Tensor, entities: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Pairs that may be true: ``known, relation [C, P]`` and ``entities [C, K]`` give places ``(c, p, k)``."""
-        queries, width = known.shape[1], entities.shape[1]
         pair, own = self._pair_product(known, relation), _answer_product(entities)
         slots = self._pair_slot(pair, 0).unsqueeze(2) + _answer_slot(own, 0).unsqueeze(1)
-        hits = self._tables[0].index_select(0, slots.view(-1)).nonzero().view(-1)
-        query = hits // width
-        column, group = hits - query * width, query // queries
-        pair, own = pair.view(-1)[query], own.view(-1)[group * width + column]
-        left = self._tables[1][self._pair_slot(pair, 1) + _answer_slot(own, 1)].nonzero().view(-1)
-        return group[left], query[left] % queries, column[left]
+        hits = self._tables[0].index_select(0, slots.view(-1)).view(slots.shape)
+        group, query, column = hits.nonzero(as_tuple=True)
+        slots = self._pair_slot(pair[group, query], 1) + _answer_slot(own[group, column], 1)
+        left = self._tables[1].index_select(0, slots).nonzero().view(-1)
+        return group[left], query[left], column[left]
 
     def _pair_product(self, known: Tensor, relation: Tensor) -> Tensor:
         return (known * self._num_relations + relation + 1) * _PAIR_FACTOR

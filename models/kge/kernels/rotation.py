@@ -24,29 +24,25 @@ class ModulusKernel(PairKernel):
         self.margin = margin
 
     def scores(self, block: Pairs) -> None:  # noqa: D102
-        planes, modulus, tiny = self._buffers(block)
-        torch.sub(_planes(block.query).unsqueeze(3), _planes(block.candidate).unsqueeze(2), out=planes)
+        shape = (*block.scores.shape, block.query.shape[2] // 2)
+        self._planes = planes = WORKSPACE.take("planes", (2, *shape), block.query)
+        self._modulus = modulus = WORKSPACE.take("block", shape, block.query)
+        torch.sub(_halves(block.query).unsqueeze(3), _halves(block.candidate).unsqueeze(2), out=planes)
         real, imaginary = planes
+        tiny = modulus.new_tensor(torch.finfo(modulus.dtype).tiny)
         # The smallest normal number keeps z / |z| finite (0) at z = 0, and is lost in rounding elsewhere.
         torch.addcmul(tiny, real, real, out=modulus).addcmul_(imaginary, imaginary).sqrt_()
         torch.sum(modulus, 3, out=block.scores)
         torch.sub(self.margin, block.scores, out=block.scores)
 
     def gradients(self, weight: Tensor, block: Pairs, by_query: Tensor, by_candidate: Tensor) -> None:  # noqa: D102
-        planes, modulus, _ = self._buffers(block)
-        planes.mul_(torch.div(weight.unsqueeze(3), modulus, out=modulus))
-        torch.sum(planes, 3, out=_planes(by_query))
-        torch.sum(planes, 2, out=_planes(by_candidate))
+        planes = self._planes.mul_(torch.div(weight.unsqueeze(3), self._modulus, out=self._modulus))
+        torch.sum(planes, 3, out=_halves(by_query))
+        torch.sum(planes, 2, out=_halves(by_candidate))
         by_query.neg_()
 
-    def _buffers(self, block: Pairs) -> tuple[Tensor, Tensor, Tensor]:
-        """Real and imaginary plane ``[2, G, P, K, d]``, moduli ``[G, P, K, d]`` and a tiny number."""
-        query, shape = block.query, (*block.scores.shape, block.query.shape[2] // 2)
-        planes = WORKSPACE.take("planes", (2, *shape), query)
-        return planes, WORKSPACE.take("block", shape, query), query.new_tensor(torch.finfo(query.dtype).tiny)
 
-
-def _planes(vectors: Tensor) -> Tensor:
+def _halves(vectors: Tensor) -> Tensor:
     """A view of ``[G, n, 2d]`` as real and imaginary halves ``[2, G, n, d]``."""
     groups, number, width = vectors.shape
     return vectors.view(groups, number, 2, width // 2).permute(2, 0, 1, 3)
