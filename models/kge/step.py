@@ -18,6 +18,9 @@ from fedlight.models.kge.loss import HALVED, adversarial_weights, fast_softplus,
 from fedlight.models.kge.negatives import Negatives
 from fedlight.models.kge.scorers import Scorer
 
+ROWS_BYTES = 64 << 20
+"""Bound of the candidates' rows that are gathered at a time: all of a step's, unless each positive has its own."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -64,9 +67,9 @@ class _SelfAdversarialStep(torch.autograd.Function):
 
         L = scale/n * sum_b ( -ln sigma(s_b) + sum_k p_bk softplus(s_bk) ),   dL/ds_bk = scale/n * p_bk sigma(s_bk).
 
-    Each block's slopes go through the kernel's hand-written gradients to its candidates (added to the table's
-    gradient at once, while they are in cache) and to the queries. The queries' gradient and the positive term go
-    through the scorer's own definition by autograd. ``backward`` only scales what ``forward`` prepared.
+    Each block's slopes go through the kernel's hand-written gradients to its candidates, whose rows are added to the
+    table's gradient, and to the queries. The queries' gradient and the positive term go through the scorer's own
+    definition by autograd. ``backward`` only scales what ``forward`` prepared.
     """
 
     @staticmethod
@@ -108,27 +111,29 @@ def _positives(entity: Tensor, relation: Tensor, step: Step) -> tuple[tuple[Tens
 
 def _negatives(entity: Tensor, query: Tensor, step: Step, gradient: Tensor | None) -> tuple[Tensor, Tensor]:
     """Summed negative term and its gradient by the queries; that by the candidates is added to ``gradient``."""
-    candidates, size = step.negatives.entities, len(query)
-    rows = WORKSPACE.take("rows", (*candidates.shape, entity.shape[1]), entity)
-    torch.index_select(entity, 0, candidates.view(-1), out=rows.view(-1, entity.shape[1]))
+    candidates, size, width = step.negatives.entities, len(query), entity.shape[1]
     scores, weights = (WORKSPACE.take(name, (size, candidates.shape[1]), query) for name in ("scores", "weights"))
     by_query = torch.empty_like(query)
-    by_rows = None if gradient is None else WORKSPACE.take("by_rows", tuple(rows.shape), rows)
     of_positives = (query, step.negatives.known, scores, weights, None if gradient is None else by_query)
-    for groups, positives, chunk in _even_groups(size, step.negatives.chunk):
+    most = ROWS_BYTES // (candidates.shape[1] * width * entity.element_size())
+    for groups, positives, chunk in _even_groups(size, step.negatives.chunk, most):
+        ids = candidates[groups]
+        rows, by_rows = (WORKSPACE.take(name, (*ids.shape, width), entity) for name in ("rows", "by_rows"))
+        torch.index_select(entity, 0, ids.view(-1), out=rows.view(-1, width))
         grouped = (None if t is None else t[positives].view(-1, chunk, t.shape[1]) for t in of_positives)
-        pairs = Pairs._make((*grouped, rows[groups], None if by_rows is None else by_rows[groups], False))
+        pairs = Pairs._make((*grouped, rows, None if gradient is None else by_rows, False))
         step.kernel.run(pairs, lambda block: _slope(block, step.temperature, step.scale / size))
-    if gradient is not None and by_rows is not None:
-        gradient.index_add_(0, candidates.view(-1), by_rows.view(-1, entity.shape[1]))
+        if gradient is not None:
+            gradient.index_add_(0, ids.view(-1), by_rows.view(-1, width))
     return torch.dot(weights.view(-1), fast_softplus(scores).view(-1)), by_query
 
 
-def _even_groups(size: int, chunk: int) -> Iterator[tuple[slice, slice, int]]:
-    """Groups of equal size: their numbers, their positives and the size. All full groups, then the rest."""
-    full = size // chunk
-    if full:
-        yield slice(0, full), slice(0, full * chunk), chunk
+def _even_groups(size: int, chunk: int, most: int) -> Iterator[tuple[slice, slice, int]]:
+    """Groups of equal size, ``most`` at a time: their numbers, their positives and the size."""
+    full, stride = size // chunk, max(1, most)
+    for first in range(0, full, stride):
+        last = min(first + stride, full)
+        yield slice(first, last), slice(first * chunk, last * chunk), chunk
     if size % chunk:
         yield slice(full, full + 1), slice(full * chunk, size), size % chunk
 

@@ -57,6 +57,7 @@ def test_fused_step_against_autograd(
     name: str, side: Side, chunk: int, block_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(blocks.BLOCK_BYTES, "cpu", block_bytes)
+    monkeypatch.setattr("fedlight.models.kge.step.ROWS_BYTES", block_bytes)
     entity, relation, step = case(SCORERS[name], chunk=chunk, side=side, temperature=0.7)
     loss = self_adversarial_step(entity, relation, step)[0]
     expected = plain_loss(entity, relation, step)
