@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +80,7 @@ class Checkpoint:
             raise CheckpointError(f"{path}: not a fedlight checkpoint ({type(error).__name__}: {error})") from error
         if version != FORMAT_VERSION:
             raise CheckpointError(f"{path}: format_version {version}, this fedlight reads {FORMAT_VERSION}")
+        _check_keys(path, self.manifest, ("clients", "seed", "progress"))
 
     @property
     def run_folder(self) -> Path:
@@ -89,19 +89,20 @@ class Checkpoint:
 
     def server(self) -> dict[str, Any]:
         """The server's mixing and aggregator history."""
-        return load_tensors(self.folder / "server.pt")
+        return load_tensors(self.folder / "server.pt", ("mixing", "aggregator", "callbacks"))
 
     def groups(self) -> dict[int, dict[str, Any]]:
         """All group states."""
-        return {int(path.stem): load_tensors(path) for path in sorted((self.folder / "groups").glob("*.pt"))}
+        paths = sorted((self.folder / "groups").glob("*.pt"))
+        return {int(path.stem): load_tensors(path, ("tensors", "memory")) for path in paths}
 
     def client(self, client_id: int) -> dict[str, Any]:
         """One client's state, spec and payload."""
-        return load_tensors(self.folder / "clients" / f"{client_id}.pt")
+        return load_tensors(self.folder / "clients" / f"{client_id}.pt", ("module", "spec", "payload"))
 
 
-def load_tensors(path: Path) -> dict[str, Any]:
-    """Load tensors and plain values only.
+def load_tensors(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Load tensors and plain values only: a mapping that has ``keys``.
 
     Raises:
         CheckpointError: when the file is missing, cut, foreign, or wants to run code.
@@ -112,9 +113,16 @@ def load_tensors(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: missing from the checkpoint") from error
     except pickle.UnpicklingError as error:
         raise CheckpointError(f"{path}: refused, holds more than tensors and plain values, or is damaged") from error
-    except (RuntimeError, EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
+    except Exception as error:  # torch reads foreign bytes as instructions, which may fail in any way
         raise CheckpointError(f"{path}: can't be read, cut or not a checkpoint file") from error
+    _check_keys(path, loaded, keys)
     return loaded
+
+
+def _check_keys(path: Path, loaded: Any, keys: Sequence[str]) -> None:
+    lacking = [key for key in keys if not isinstance(loaded, Mapping) or key not in loaded]
+    if lacking:
+        raise CheckpointError(f"{path}: not written by fedlight, or damaged: lacks {', '.join(map(repr, lacking))}")
 
 
 def pack_spec(spec: ClientSpec) -> dict[str, Any]:

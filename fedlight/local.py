@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fedlight.client import Anchor, ClientModule, ClientSpec, Report
 from fedlight.data import ClientDataModule
+from fedlight.errors import CheckpointError
 from fedlight.mixing import fuse
 from fedlight.payload import Payload
 from fedlight.tables import Part, RowTable, SharedState, clone, num_bytes, pack, unpack
@@ -134,8 +135,16 @@ class LocalClient:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore :meth:`state_dict`."""
-        self.module.load_state_dict(state["module"])
+        """Restore :meth:`state_dict`.
+
+        Raises:
+            CheckpointError: when the state is that of another model.
+        """
+        try:
+            self.module.load_state_dict(state["module"])
+        except RuntimeError as error:
+            reason = "; ".join(line.strip() for line in str(error).splitlines()[1:])
+            raise CheckpointError(f"client {self.name!r}: the checkpoint does not fit this model: {reason}") from error
         packed = state["received"]
         self.received = None if packed is None else {n: unpack(part, self.device) for n, part in packed.items()}
         self.optimizer_states = state["optimizers"]
