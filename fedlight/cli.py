@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from lightning.pytorch import LightningModule
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
@@ -121,26 +121,28 @@ def main(args: Sequence[str] | None = None) -> int:
     return 0
 
 
+SETTINGS: dict[str, Any] = {
+    "model_class": ClientModule,
+    "datamodule_class": FederatedDataModule,
+    "trainer_class": FederatedTrainer,
+    "save_config_callback": SaveFitConfig,
+    "save_config_kwargs": {"overwrite": True},
+    "seed_everything_default": 0,
+    "subclass_mode_model": True,
+    "subclass_mode_data": True,
+    "auto_configure_optimizers": False,
+    "parser_class": FederatedParser,
+    "parser_kwargs": {
+        "prog": "fedlight",
+        "description": "Federated learning on graphs. Further commands, each with --help: "
+        + "; ".join(f"{name}: {what}" for name, what in COMMANDS.items()),
+    },
+}
+"""How :class:`FederatedCLI` is built for every command."""
+
+
 def _run(arguments: list[str], given: Sequence[Given]) -> None:
-    FederatedCLI(
-        ClientModule,
-        FederatedDataModule,
-        save_config_callback=SaveFitConfig,
-        save_config_kwargs={"overwrite": True},
-        trainer_class=cast(Any, FederatedTrainer),
-        seed_everything_default=0,
-        subclass_mode_model=True,
-        subclass_mode_data=True,
-        args=arguments,
-        parser_class=FederatedParser,
-        parser_kwargs={
-            "prog": "fedlight",
-            "description": "Federated learning on graphs. Further commands, each with --help: "
-            + "; ".join(f"{name}: {what}" for name, what in COMMANDS.items()),
-        },
-        auto_configure_optimizers=False,
-        given=given,
-    )
+    FederatedCLI(args=arguments, given=given, **SETTINGS)
 
 
 def _command(name: str) -> Callable[[list[str]], int]:

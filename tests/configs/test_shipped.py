@@ -1,0 +1,63 @@
+"""Every shipped configuration runs a round; real data are replaced by a small graph read by the same source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedlight.config import check_config, shipped_configs
+from tests.command_line import fit, summary, table, write_config
+from tests.datamodules.knowledge_graph.folders import write_client
+from tests.ranked import random_graph
+
+BASES = sorted((shipped_configs() / "fedltailor").glob("*.yaml"))
+
+
+def write_graph(root: Path) -> int:
+    """One graph of 12 relations as text files; returns the number of its triples."""
+    root.mkdir()
+    graph = random_graph(entities=40, relations=12, triples=600)
+    lines = {
+        split: [f"{graph.entities[h]}\t{graph.relations[r]}\t{graph.entities[t]}" for h, r, t in part.tolist()]
+        for split, part in graph.splits.items()
+    }
+    for split, name in (("train", "train"), ("val", "valid"), ("test", "test")):
+        (root / f"{name}.txt").write_text("\n".join(lines[split]) + "\n")
+    return sum(map(len, lines.values()))
+
+
+def small_source(source: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Arguments that let a source read something small."""
+    if source["class_path"] == "ClientFolders":
+        for name, first in (("a", 0), ("b", 5)):
+            write_client(
+                root, name, "; ".join(f"e{i} r e{i + 1}" for i in range(first, first + 10)), "e6 r e8", "e6 r e9"
+            )
+        return {"root": str(root)}
+    count = write_graph(root)
+    if source["class_path"] == "RelationPartition":
+        return {"root": str(root), "dataset": None}
+    assert source["class_path"] == "PartitionFile"
+    number = np.arange(count)
+    np.savez(root / "deal.npz", client=number % 3, split=np.digitize(number / count, [0.8, 0.9]))
+    return {"root": str(root), "dataset": None, "partition_file": str(root / "deal.npz")}
+
+
+@pytest.mark.parametrize("base", BASES, ids=lambda path: path.stem)
+def test_a_shipped_configuration_runs_a_round(base: Path, tmp_path: Path) -> None:
+    source = check_config(base)["data"]["init_args"]["source"]
+    trainer = {"accelerator": "cpu", "max_rounds": 1, "local_epochs": 1, "enable_progress_bar": False}
+    small: dict[str, Any] = {"trainer": trainer, "model": {"init_args": {"dim": 4, "num_negatives": 4}}}
+    if source["class_path"] != "SyntheticTown":
+        small["data"] = {"init_args": {"source": {"init_args": small_source(source, tmp_path / "data")}}}
+    over = write_config(tmp_path / "small.yaml", small)
+    name = f"fedltailor/{base.name}"
+    run = fit(["--config", name, "--config", str(over), f"--trainer.default_root_dir={tmp_path / 'runs'}"])
+    said = summary(run)
+    assert run.parent.name == base.stem and said["method"] == "fedltailor" and said["rounds_run"] == 1
+    assert said["bytes_up"] > 0 and 0 < said["test"]["all"]["mrr"] <= 1
+    assert "nan" not in {row["value"] for row in table(run)}
