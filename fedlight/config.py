@@ -88,4 +88,4 @@ def instantiate_section(path: Path, section: str) -> Any:
     parser = ArgumentParser(exit_on_error=False)
     parser.add_subclass_arguments(base, section, fail_untyped=False, required=True)
     config = parser.parse_object({section: check_config(path)[section]})
-    return parser.instantiate_classes(config)[section]
+    return parser.instantiate(config)[section]
