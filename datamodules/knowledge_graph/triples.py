@@ -78,6 +78,7 @@ class KnowledgeGraph:
     ) -> None:
         self.name, self.splits, self.entities, self.relations = name, splits, entities, relations
         self._indices: dict[tuple[str, str], TripleIndex] = {}
+        self._train_entities: dict[str, Tensor] = {}
 
     @property
     def num_entities(self) -> int:
@@ -97,6 +98,16 @@ class KnowledgeGraph:
             base = TripleIndex(torch.cat(parts), self.num_entities, self.num_relations)
             self._indices[key] = base.to(device)
         return self._indices[key]
+
+    def train_entities(self, device: torch.device | str = "cpu") -> Tensor:
+        """E^c of METHODS 1.0: entities of the training triples, ``[n]`` ascending; cached.
+
+        Rows of other entities are never trained: they stay at their first values or as the server sends them.
+        """
+        key = str(device)
+        if key not in self._train_entities:
+            self._train_entities[key] = torch.unique(self.splits["train"][:, [0, 2]]).to(device)
+        return self._train_entities[key]
 
 
 @dataclass

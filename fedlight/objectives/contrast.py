@@ -93,10 +93,13 @@ class EmbeddingContrast(Objective):
         self._cached: tuple[Anchor, dict[str, Tensor]] | None = None
 
     def loss(self, client: ClientModule, outputs: Mapping[str, Any], batch: Any, anchor: Anchor) -> Tensor | None:
-        """Sum the term over the client's reference tensors of two dimensions (its embedding tables)."""
+        """Sum the term over the client's reference tensors of two dimensions (its embedding tables).
+
+        The mean runs over the rows that the client trains (E^c): one that it only receives has no past of its own.
+        """
         if anchor.previous is None or not self.weight:
             return None
-        differences = self._differences(anchor)
+        differences = self._differences(client, anchor)
         current = client.reference_state()
         terms = [
             _softplus(current[name], difference, self.temperature, self.direction)
@@ -105,11 +108,21 @@ class EmbeddingContrast(Objective):
         total: Tensor = self.weight * torch.stack(terms).sum()
         return total
 
-    def _differences(self, anchor: Anchor) -> dict[str, Tensor]:
+    def _differences(self, client: ClientModule, anchor: Anchor) -> dict[str, Tensor]:
         """Unit rows of the received minus the previous table, computed once per client and round."""
         if self._cached is None or self._cached[0] is not anchor:
             assert anchor.previous is not None
             previous = anchor.previous
             tables = {name: table for name, table in anchor.received.items() if table.ndim == 2}
-            self._cached = (anchor, {n: unit_rows(table) - unit_rows(previous[n]) for n, table in tables.items()})
+            differences = {n: unit_rows(table) - unit_rows(previous[n]) for n, table in tables.items()}
+            self._cached = (anchor, {n: _of_trained_rows(client, n, each) for n, each in differences.items()})
         return self._cached[1]
+
+
+def _of_trained_rows(client: ClientModule, name: str, difference: Tensor) -> Tensor:
+    """Rows that the client receives but does not train become 0, the others make up for them in the mean."""
+    index = None if client.spec is None else client.spec.rows.get(name)
+    if index is None or not bool((index.download & ~index.upload).any()):
+        return difference
+    trained = (index.upload | ~index.download).to(difference)
+    return difference * (trained * (len(trained) / trained.sum().clamp(min=1.0)))[:, None]

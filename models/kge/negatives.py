@@ -36,7 +36,7 @@ class Negatives:
 
 
 class NegativeSampler:
-    """Draws K uniform corruptions for each ``chunk`` positives; training triples are filtered out.
+    """Draws K corruptions for each ``chunk`` positives, uniform over E^c; training triples are filtered out.
 
     A candidate that is true for one positive of its group is masked for that positive only, so what remains is
     uniform over the positive's own negatives; the softmax of the loss renormalises. A candidate that is true for the
@@ -57,8 +57,7 @@ class NegativeSampler:
         """Corrupt ``side`` of ``triples`` ``[B, 3]``, which hold no unknown ids."""
         size, device = len(triples), triples.device
         groups = math.ceil(size / self.chunk)
-        shape = (groups, self.num_negatives)
-        entities = torch.randint(graph.num_entities, shape, device=device)
+        entities = _draw(graph, (groups, self.num_negatives), device)
         known_entity, relation = _grouped(triples, side, groups, self.chunk)
         group, query, column = _find_known(graph, known_entity, relation, entities, side)
         if len(group) == 0:
@@ -88,6 +87,13 @@ class NegativeSampler:
         return count
 
 
+def _draw(graph: KnowledgeGraph, shape: tuple[int, ...], device: torch.device) -> Tensor:
+    """Entities of the client's training triples, uniform with replacement."""
+    pool = graph.train_entities(device)
+    drawn = torch.randint(len(pool), shape, device=device)
+    return drawn if len(pool) == graph.num_entities else pool[drawn]
+
+
 def _find_known(
     graph: KnowledgeGraph, known: Tensor, relation: Tensor, entities: Tensor, side: Side
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -107,7 +113,7 @@ def _redraw(
         group, column = known.all(1).nonzero(as_tuple=True)
         if len(group) == 0:
             return
-        drawn = torch.randint(graph.num_entities, (len(group),), device=entities.device)
+        drawn = _draw(graph, (len(group),), entities.device)
         entities[group, column] = drawn
         known[group, :, column] = index.contains(entity[group], relation[group], drawn.unsqueeze(1), side)
 

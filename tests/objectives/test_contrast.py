@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fedlight import Anchor, ClientModule
+from fedlight import Anchor, ClientModule, ClientSpec, RowIndex
 from fedlight.errors import ConfigurationError
 from fedlight.objectives import EmbeddingContrast
 from fedlight.objectives.contrast import contrast, unit_rows
+from tests.boring import BoringClient
 from tests.golden import golden
 
 
@@ -90,3 +91,25 @@ def test_first_participation_has_no_term() -> None:
 def test_temperature_must_be_positive() -> None:
     with pytest.raises(ConfigurationError, match="temperature must be positive"):
         EmbeddingContrast(temperature=0.0)
+
+
+def test_rows_that_are_only_received_take_no_part() -> None:
+    local, received, previous, tau = tables()
+    upload, download = torch.ones(2, len(local), dtype=torch.bool)
+    upload[1] = False
+    rows = RowIndex(torch.arange(len(local)), upload, download)
+
+    class Part(BoringClient):
+        def reference_state(self) -> dict[str, Tensor]:
+            return {"table": table}
+
+    client, table = Part(), local.clone().requires_grad_()
+    client.spec = ClientSpec(0, "a", {}, {}, {"table": rows})
+    anchor = Anchor({"table": received}, {"table": previous}, {}, 1)
+    term = EmbeddingContrast(weight=1.0, temperature=tau).loss(client, {}, None, anchor)
+    assert term is not None
+    expected = contrast(local[upload], received[upload], previous[upload], tau, "formula")
+    torch.testing.assert_close(term, expected)
+    term.backward()
+    assert table.grad is not None
+    assert table.grad.any(1).tolist() == [True, False, False]  # the last one equals both tables

@@ -161,6 +161,23 @@ def test_under_fabrics_mixed_precision_the_step_equals_full_precision() -> None:
     assert results[0][0]["batch_size"] == len(graph.splits["train"])
 
 
+@every_scorer
+def test_rows_without_a_training_triple_are_never_trained(scorer: str) -> None:
+    graph = random_graph()
+    rare = graph.splits["train"][:, [0, 2]] == 7
+    graph.splits = {**graph.splits, "train": graph.splits["train"][~rare.any(1)], "test": torch.tensor([[7, 0, 3]])}
+    module = trained_on(graph, scorer=scorer)
+    before = module.entity.detach().clone()
+    optimizer = module.configure_optimizers()
+    for number in range(6):
+        optimizer.zero_grad()
+        module.training_step(TripleBatch(graph.splits["train"], graph), number)["loss"].backward()
+        optimizer.step()
+    moved = (module.entity != before).any(1)
+    assert moved.nonzero().view(-1).tolist() == graph.train_entities().tolist()
+    assert not moved[7]
+
+
 def test_the_loss_is_half_of_its_terms() -> None:
     graph = random_graph()
     outputs = trained_on(graph).training_step(TripleBatch(graph.splits["train"], graph), 0)

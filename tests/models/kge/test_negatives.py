@@ -28,9 +28,9 @@ def truth(graph: KnowledgeGraph, triples: Tensor, drawn: Negatives, side: Side) 
 
 
 def complete_graph(answers: int, entities: int) -> KnowledgeGraph:
-    """One relation that joins entity 0 to the first ``answers`` entities."""
-    triples = torch.stack([torch.zeros(answers, dtype=torch.long)] * 2 + [torch.arange(answers)], 1)
-    return KnowledgeGraph("full", {"train": triples}, [str(e) for e in range(entities)], ["r"])
+    """One relation that joins entity 0 to the first ``answers`` entities; another one knows the rest."""
+    triples = [(0, 0, answer) for answer in range(answers)] + [(other, 1, other) for other in range(answers, entities)]
+    return KnowledgeGraph("full", {"train": torch.tensor(triples)}, [str(e) for e in range(entities)], ["r", "s"])
 
 
 @both_sides
@@ -90,13 +90,23 @@ def test_a_saturated_pair_keeps_its_candidates_and_says_so_once(caplog: pytest.L
 
 def test_negatives_are_uniform_over_the_entities() -> None:
     graph = complete_graph(answers=1, entities=10)
-    drawn = NegativeSampler(20_000, chunk=1).sample(graph.splits["train"], graph, "tail")
+    drawn = NegativeSampler(20_000, chunk=1).sample(graph.splits["train"][:1], graph, "tail")
     assert drawn.known is not None
     kept = drawn.entities[~drawn.known]
     shares = torch.bincount(kept, minlength=10) / len(kept)
     assert len(kept) > 0.99 * 20_000
     assert shares[0] == 0
     torch.testing.assert_close(shares[1:], torch.full((9,), 1 / 9), atol=0.01, rtol=0)
+
+
+@both_sides
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_entities_without_a_training_triple_are_never_drawn(side: Side, chunk: int) -> None:
+    train, val = torch.tensor([(1, 0, 3), (3, 0, 4), (4, 0, 1)]), torch.tensor([(0, 0, 2), (5, 0, 1)])
+    graph = KnowledgeGraph("some", {"train": train, "val": val}, list("abcdef"), ["r"])
+    assert graph.train_entities().tolist() == [1, 3, 4]
+    drawn = NegativeSampler(200, chunk).sample(train, graph, side)
+    assert set(drawn.entities.unique().tolist()) == {1, 3, 4}
 
 
 def test_the_global_generator_decides() -> None:
