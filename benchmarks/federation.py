@@ -1,7 +1,7 @@
 """What the federation itself costs: a round's wall time outside local training, evaluation, checkpoints and logs.
 
-    python -m benchmarks.federation                      # trains the embedded demo for a few rounds
-    python -m benchmarks.federation RUN [RUN ...]        # reads finished runs, for example of FB15k-237-R3
+python -m benchmarks.federation                      # trains the embedded demo for a few rounds
+python -m benchmarks.federation RUN [RUN ...]        # reads finished runs, for example of FB15k-237-R3
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def report(run: Path) -> str:
     seconds, found = summary["seconds"], shares(summary["seconds"])
     phases = "  ".join(f"{phase} {share:.1%}" for phase, share in found.items())
     alone = found["federation"] / (found["federation"] + found["train"])
-    return f"{run}: {seconds['round']:.1f} s in {summary['rounds_run']} rounds: {phases}; {alone:.2%} of train + federation"
+    rounds = f"{seconds['round']:.1f} s in {summary['rounds_run']} rounds"
+    return f"{run}: {rounds}: {phases}; {alone:.2%} of train + federation"
 
 
 def demo(folder: Path) -> Path:

@@ -13,6 +13,7 @@ from fedlight.cli import main
 from fedlight.datamodules import KnowledgeGraphDataModule
 from fedlight.datamodules.knowledge_graph.sources import PartitionFile, SyntheticTown
 from fedlight.models import KGEClient
+from fedlight.models.kge.scorers import ScorerName
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.gpu
@@ -60,7 +61,7 @@ def test_mixed_precision(tmp_path: Path, precision: str) -> None:
 
 
 @pytest.mark.parametrize("scorer", ["transe", "rotate"])
-def test_one_round_of_fb15k237_r3(tmp_path: Path, scorer: str) -> None:
+def test_one_round_of_fb15k237_r3(tmp_path: Path, scorer: ScorerName) -> None:
     shutil.copytree(shared("FB15k-237"), tmp_path / "FB15k-237")
     source = PartitionFile(tmp_path / "FB15k-237", shared("FB15k-237-FedLU", "R3.npz"), dataset="FB15k-237")
     trainer = FederatedTrainer(
