@@ -57,6 +57,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_leaked_environment() -> Iterator[None]:
     """Restore the environment; fail when a test left a variable that would steer later ones."""
+    os.environ.pop("PL_GLOBAL_SEED", None)  # a fixture of wider scope may have trained before
     before = dict(os.environ)
     yield
     after = dict(os.environ)

@@ -81,7 +81,9 @@ def test_other_models_are_refused(runs: Graphs, tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ensemble", str(tmp_path / "nowhere"), str(tmp_path)]) == 1
+    with pytest.raises(SystemExit) as stopped:
+        main(["ensemble", str(tmp_path / "nowhere"), str(tmp_path)])
+    assert stopped.value.code == 2
     assert "nowhere" in capsys.readouterr().err
 
 
