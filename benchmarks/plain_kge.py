@@ -29,14 +29,16 @@ def known_answers(graph: KnowledgeGraph) -> Answers:
     return _ANSWERS[graph]
 
 
-def draw(answers: Answers, side: Side, triple: tuple[int, int, int], number: int, entities: int) -> NDArray[np.int64]:
-    """``number`` corruptions of one triple: draw twice as many, drop the true ones, until there are enough."""
+def draw(
+    answers: Answers, side: Side, triple: tuple[int, int, int], number: int, entities: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """``number`` corruptions out of ``entities``: draw twice as many, drop the true ones, until there are enough."""
     h, r, t = triple
     true = answers[side, h if side == "tail" else t, r]
     drawn: list[NDArray[np.int64]] = []
     while sum(map(len, drawn)) < number:
         # The legacy global generator, as FedE uses it; the federation seeds it.
-        candidates = np.random.randint(entities, size=2 * number)  # noqa: NPY002
+        candidates = entities[np.random.randint(len(entities), size=2 * number)]  # noqa: NPY002
         drawn.append(candidates[np.isin(candidates, true, invert=True)])
     return np.concatenate(drawn)[:number]
 
@@ -48,7 +50,7 @@ class PlainKGEClient(KGEClient):
         """FedE's step."""
         side: Side = "head" if self.corruption == "both" and batch_idx % 2 else "tail"
         answers, (h, r, t) = known_answers(batch.graph), batch.triples.unbind(1)
-        number, entities = self.sampler.num_negatives, batch.graph.num_entities
+        number, entities = self.sampler.num_negatives, batch.graph.train_entities().numpy()
         negatives = [draw(answers, side, tuple(triple), number, entities) for triple in batch.triples.tolist()]
         candidates = self.entity[torch.from_numpy(np.stack(negatives)).to(batch.triples.device)]
         known, answer = (h, t) if side == "tail" else (t, h)

@@ -64,11 +64,11 @@ class RoundProgress(FederatedCallback):
             print(f"round {round_idx + 1}/{trainer.max_rounds}  {note}  {left:.0f} s left", flush=True)
 
     def on_fit_end(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
-        """Close the bar."""
+        """Close the bar before the results are shown."""
         self._close()
 
     def teardown(self, trainer: FederatedTrainer, pl_module: Any, stage: str) -> None:  # type: ignore[override]
-        """Close the bar."""
+        """Close the bar, also after a failure."""
         self._close()
 
     def _close(self) -> None:

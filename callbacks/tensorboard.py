@@ -70,7 +70,7 @@ class TensorBoardCurves(FederatedCallback):
             self._writer.add_figure("mixing/weights", heat_map(mixing, names), round_idx)
 
     def on_fit_end(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
-        """Add the layout and close."""
+        """Add the layout."""
         if self._writer is None:
             return
         layout: dict[str, dict[str, list[Any]]] = {}
@@ -78,8 +78,12 @@ class TensorBoardCurves(FederatedCallback):
             tags = [rf"^{split}/{metric}/.*$"]
             layout.setdefault(split, {})[metric] = ["Multiline", tags]
         self._writer.add_custom_scalars(layout)
-        self._writer.close()
-        self._writer = None
+
+    def teardown(self, trainer: FederatedTrainer, pl_module: Any, stage: str) -> None:  # type: ignore[override]
+        """Close the file, also after a failure."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
 
 def heat_map(mixing: Mixing, names: list[str]) -> Figure:

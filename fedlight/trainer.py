@@ -197,9 +197,14 @@ class FederatedTrainer:
             if source is None and self.is_global_zero:
                 remove_unused(self.run_folder)
             raise
-        self.fit_loop = FitLoop(self, federation)
-        self.fit_loop.run()
-        return self._finish(federation)
+        try:
+            FitLoop(self, federation).run()
+            return self._finish(federation)
+        except BaseException as error:
+            self.hooks.federation("on_exception", model, error)
+            raise
+        finally:
+            self.hooks.federation("teardown", model, "fit")
 
     def _build(
         self, model: ClientModule, data: FederatedDataModule, stage: str, source: Checkpoint | None
@@ -237,7 +242,6 @@ class FederatedTrainer:
             write_json(self.run_folder / "summary.json", summary(self, validation, test))
             print_scores(f"test, after {tested + 1} rounds", federation.specs, test, self.model.headline)
             print(f"results: {self.run_folder}")
-        self.hooks.federation("teardown", self.model, "fit")
         return FitResult(self.run_folder, self.progress.round, self.progress.best_round, validation, test)
 
     def _score(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None, split: Split) -> Scores:

@@ -53,7 +53,7 @@ MISTAKES = {
         "trainer: {aggregator: {class_path: Adam}}",
         "trainer.aggregator: no class 'Adam'; known: FedAvg, FedE, FedLTailor, Standalone",
     ),
-    "misspelt model": ("model: {class_path: KGEClent}", "model: no class 'KGEClent'; did you mean KGEClient?"),
+    "misspelt model": ("model: {class_path: KGEClent}", "model: no class 'KGEClent'; did you mean KGEClient"),
     "misspelt source": (
         SOURCE % "SynteticTown",
         "data.init_args.source: no class 'SynteticTown'; did you mean SyntheticTown?",

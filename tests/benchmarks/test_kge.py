@@ -24,7 +24,7 @@ def test_plain_negatives_are_no_training_triples(side: Side) -> None:
     graph = random_graph()
     train = {tuple(triple) for triple in graph.splits["train"].tolist()}
     for h, r, t in list(train)[:10]:
-        drawn = draw(known_answers(graph), side, (h, r, t), 40, graph.num_entities)
+        drawn = draw(known_answers(graph), side, (h, r, t), 40, np.arange(graph.num_entities))
         assert len(drawn) == 40
         assert not train & {((h, r, e) if side == "tail" else (e, r, t)) for e in drawn.tolist()}
 
