@@ -33,20 +33,21 @@ class TripleSieve:
         known, answer = triples[:, 0 if side == "tail" else 2], triples[:, 2 if side == "tail" else 0]
         self._num_relations = graph.num_relations
         self._bits = min(max(4, (8 * len(triples)).bit_length()), _MAX_BITS)
+        self._answer_bits = min(self._bits, _ANSWER_BITS)
         pair, own = self._pair_product(known, triples[:, 1]), _answer_product(answer)
         self._tables = []
         for number in range(2):
-            table = torch.zeros((1 << self._bits) + (1 << _ANSWER_BITS), dtype=torch.bool, device=device)
-            table[self._pair_slot(pair, number) + _answer_slot(own, number)] = True
+            table = torch.zeros((1 << self._bits) + (1 << self._answer_bits), dtype=torch.bool, device=device)
+            table[self._pair_slot(pair, number) + self._answer_slot(own, number)] = True
             self._tables.append(table)
 
     def candidates(self, known: Tensor, relation: Tensor, entities: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Pairs that may be true: ``known, relation [C, P]`` and ``entities [C, K]`` give places ``(c, p, k)``."""
         pair, own = self._pair_product(known, relation), _answer_product(entities)
-        slots = self._pair_slot(pair, 0).unsqueeze(2) + _answer_slot(own, 0).unsqueeze(1)
+        slots = self._pair_slot(pair, 0).unsqueeze(2) + self._answer_slot(own, 0).unsqueeze(1)
         hits = self._tables[0].index_select(0, slots.view(-1)).view(slots.shape)
         group, query, column = hits.nonzero(as_tuple=True)
-        slots = self._pair_slot(pair[group, query], 1) + _answer_slot(own[group, column], 1)
+        slots = self._pair_slot(pair[group, query], 1) + self._answer_slot(own[group, column], 1)
         left = self._tables[1].index_select(0, slots).nonzero().view(-1)
         return group[left], query[left], column[left]
 
@@ -56,14 +57,13 @@ class TripleSieve:
     def _pair_slot(self, product: Tensor, number: int) -> Tensor:
         return _bits(product, 64 - (1 + number) * self._bits, self._bits)
 
+    def _answer_slot(self, product: Tensor, number: int) -> Tensor:
+        return _bits(product, 64 - (1 + number) * self._answer_bits, self._answer_bits)
+
 
 def _answer_product(answer: Tensor) -> Tensor:
     """What an answer's slots are cut from."""
     return (answer + 1) * _ANSWER_FACTOR
-
-
-def _answer_slot(product: Tensor, number: int) -> Tensor:
-    return _bits(product, 64 - (1 + number) * _ANSWER_BITS, _ANSWER_BITS)
 
 
 def _bits(product: Tensor, shift: int, count: int) -> Tensor:
