@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -122,11 +123,20 @@ def test_help_names_the_options_of_a_class(capsys: pytest.CaptureFixture[str]) -
     assert stopped.value.code == 0 and "--model.num_negatives" in said and "negatives per positive" in said
 
 
+@pytest.fixture(scope="module")
+def half(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a run that ended after one of its two rounds."""
+    root = tmp_path_factory.mktemp("half")
+    fit(tiny(root, "--trainer.max_rounds=1"))
+    return root
+
+
 @pytest.mark.parametrize("where", ["last", "run folder", "checkpoint folder"])
 def test_a_run_resumed_in_its_folder_ends_like_the_whole(
-    where: str, run: tuple[Path, list[str]], tmp_path: Path
+    where: str, run: tuple[Path, list[str]], half: Path, tmp_path: Path
 ) -> None:
-    first = fit(tiny(tmp_path, "--trainer.max_rounds=1"))
+    shutil.copytree(half / "runs", tmp_path / "runs")
+    first = tmp_path / "runs" / "demo" / "version_0"
     named = {"last": "last", "run folder": str(first), "checkpoint folder": str(first / "checkpoints" / "last")}
     resumed = fit(tiny(tmp_path, "--ckpt_path", named[where]))
     assert resumed == first and len(list(first.parent.iterdir())) == 1
