@@ -25,6 +25,8 @@ class FederatedEarlyStopping(FederatedCallback):
         self, trainer: FederatedTrainer, metrics: Mapping[str, Mapping[str, float]]
     ) -> None:
         """Count, and ask the trainer to stop."""
+        if trainer.progress.best_round is None:
+            return  # nothing was scored yet, so nothing can be worse
         improved = trainer.progress.best_round == trainer.record.idx
         self.waited = 0 if improved else self.waited + 1
         trainer.should_stop = trainer.should_stop or self.waited >= self.patience

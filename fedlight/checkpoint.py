@@ -19,6 +19,7 @@ from fedlight.run_folder import write_json
 from fedlight.tables import RowIndex, pack, unpack
 
 FORMAT_VERSION = 1
+MANIFEST_KEYS = ("clients", "seed", "progress", "groups", "model", "method", "data")
 
 
 def save(
@@ -80,7 +81,14 @@ class Checkpoint:
             raise CheckpointError(f"{path}: not a fedlight checkpoint ({type(error).__name__}: {error})") from error
         if version != FORMAT_VERSION:
             raise CheckpointError(f"{path}: format_version {version}, this fedlight reads {FORMAT_VERSION}")
-        _check_keys(path, self.manifest, ("clients", "seed", "progress"))
+        _check_keys(path, self.manifest, MANIFEST_KEYS)
+        for part in self._parts():
+            if not (self.folder / part).is_file():
+                raise CheckpointError(f"{self.folder / part}: missing from the checkpoint")
+
+    def _parts(self) -> list[str]:
+        clients = [f"clients/{number}.pt" for number in range(len(self.manifest["clients"]))]
+        return ["server.pt", *clients, *(f"groups/{number}.pt" for number in self.manifest["groups"])]
 
     @property
     def run_folder(self) -> Path:

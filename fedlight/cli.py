@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -10,15 +11,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from lightning.fabric.utilities.rank_zero import rank_zero_only
 from lightning.pytorch import LightningModule
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
+import fedlight
 import fedlight.datamodules
-import fedlight.models  # noqa: F401  (both: so that short class names resolve)
+import fedlight.models  # so that short class names resolve, as those of datamodules
 from fedlight.aggregators import Aggregator
 from fedlight.client import ClientModule
 from fedlight.config import check_config, find_config
-from fedlight.config_errors import option_names, short_message
+from fedlight.config_errors import nearest, option_names, refusal, short_message
 from fedlight.config_places import Given, check_meant, given_as_options, given_in_file, locate
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError, FedlightError
@@ -67,8 +70,10 @@ class SaveFitConfig(SaveConfigCallback):
     """Saves the resolved configuration of ``fit``; evaluating a run leaves its configuration alone."""
 
     def setup(self, trainer: Any, pl_module: LightningModule, stage: str) -> None:
-        """Save on ``fit`` only."""
-        if stage == "fit":
+        """Save on ``fit``, so that the file starts the run anew; a run with nothing left to train keeps its own."""
+        if stage == "fit" and (trainer.progress.round == 0 or trainer.progress.round < trainer.max_rounds):
+            self.config = self.config.clone()
+            self.config["ckpt_path"] = None
             super().setup(trainer, pl_module, stage)
 
 
@@ -86,6 +91,15 @@ class FederatedCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         """Refuse values that the parser bent to fit."""
         check_meant(self.given, self.config[self.subcommand])
+
+    def instantiate_classes(self) -> None:
+        """Dig the message of a class that refused its arguments out of the parser's list of trials."""
+        try:
+            super().instantiate_classes()
+        except ValueError as error:
+            if (refused := refusal(str(error))) is None:
+                raise
+            raise ConfigurationError(refused) from error
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
@@ -108,17 +122,40 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         if arguments and arguments[0] in COMMANDS:
             return _command(arguments[0])(arguments[1:])
+        _check_start(arguments)
         resolved, files = _resolve_configs(arguments)
         given += [*(each for file in files for each in given_in_file(file)), *given_as_options(arguments)]
         _run(resolved, given)
     except (ConfigurationError, CheckpointError, Refused) as error:
-        message = error.message if isinstance(error, Refused) else str(error)
-        sys.stderr.write(f"error: {locate(message, given)}\n")
+        _tell(error, locate(error.message if isinstance(error, Refused) else str(error), given))
         raise SystemExit(2) from None
     except FedlightError as error:
-        sys.stderr.write(f"error: {error}\n")
+        _tell(error, str(error))
         return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; fit goes on from its last evaluated round with --ckpt_path last\n")
+        return 128 + signal.SIGINT
     return 0
+
+
+def _check_start(arguments: Sequence[str]) -> None:
+    """Answer a first word that is no command, and a command without any configuration."""
+    first = arguments[0] if arguments else ""
+    if first == "--version":
+        print(f"fedlight {fedlight.__version__}")
+        raise SystemExit(0)
+    known = [*FederatedCLI.subcommands(), *COMMANDS]
+    if not first or (first not in known and not first.startswith("-")):
+        what = f"no command {first!r}{nearest(first, known)}" if first else "no command given"
+        raise ConfigurationError(f"{what}; there are {', '.join(known)} (see fedlight --help)")
+    if arguments[1:] == [] and first in known:
+        raise ConfigurationError(f"{first}: nothing to run; give --config, for example --config fedltailor/demo.yaml")
+
+
+def _tell(error: BaseException, message: str) -> None:
+    """Print a message; one that all processes have is left to the first."""
+    if getattr(rank_zero_only, "rank", 0) == 0 or not getattr(error, "common", False):
+        sys.stderr.write(f"error: {message}\n")
 
 
 SETTINGS: dict[str, Any] = {

@@ -131,6 +131,10 @@ class ClientModule(LightningModule):
         """The tensors that objectives compare over rounds, live (not copied). Default: the dense parameters."""
         return dict(self.named_parameters())
 
+    def identity(self) -> dict[str, Any]:
+        """Settings without which the parameters mean something else; a checkpoint is refused where they differ."""
+        return {"class": type(self).__name__}
+
     def report(self) -> Report:
         """Facts for the server beside ``loss`` and ``num_examples``, which the client loop adds."""
         return {}

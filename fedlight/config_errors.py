@@ -49,6 +49,15 @@ def short_message(message: str, known_names: Iterable[str]) -> str:
     return f"{key}: {next(text for reading in readings if (text := reading(rest)))}"
 
 
+def refusal(message: str) -> str | None:
+    """What a class said that refused its arguments, out of the parser's report on all kinds that it tried."""
+    if not message.startswith("Does not validate against any of the Union subtypes"):
+        return None
+    trials = (line.strip() for line in message.splitlines())
+    said = (line.removeprefix("- ") for line in trials if line.startswith("- "))
+    return next((line for line in said if not line.startswith(("Does not validate", "Expected a "))), None)
+
+
 def _unknown_option(message: str, known_names: Iterable[str]) -> str:
     match = _OPTION.search(message)
     if match is None:
@@ -56,8 +65,8 @@ def _unknown_option(message: str, known_names: Iterable[str]) -> str:
     given = match.group(1)
     section = given.split(".", 1)[0]
     if section != given and section not in SECTIONS:
-        return f"{section}: no such option{_suggest(section, SECTIONS)}"
-    return f"{given}: no such option{_suggest(given.rsplit('.', 1)[-1], known_names)}"
+        return f"{section}: no such option{nearest(section, SECTIONS)}"
+    return f"{given}: no such option{nearest(given.rsplit('.', 1)[-1], known_names)}"
 
 
 def _unknown_class(text: str) -> str | None:
@@ -67,7 +76,7 @@ def _unknown_class(text: str) -> str | None:
     given = match.group(1) or match.group(2)
     classes = list(_subclasses(ABC if base is None else _load(base.group(1))))
     ours = [cls.__name__ for cls in classes if cls.__module__.startswith("fedlight.")]
-    near = _suggest(given.rsplit(".", 1)[-1], ours if base is None else [cls.__name__ for cls in classes])
+    near = nearest(given.rsplit(".", 1)[-1], ours if base is None else [cls.__name__ for cls in classes])
     return f"no class {given!r}{near or ('' if base is None else _known(ours))}"
 
 
@@ -76,7 +85,7 @@ def _bad_choice(text: str) -> str | None:
     if match is None:
         return None
     choices = [choice.strip(" '\"") for choice in match.group(1).split(",")]
-    return f"{match.group(2)!r} is not one of {', '.join(choices)}{_suggest(match.group(2), choices)}"
+    return f"{match.group(2)!r} is not one of {', '.join(choices)}{nearest(match.group(2), choices)}"
 
 
 def _out_of_range(text: str) -> str | None:
@@ -109,7 +118,8 @@ def _wrong_union(text: str) -> str | None:
     return f"{match.group(2).strip()!r} is no {' and no '.join(words)}"
 
 
-def _suggest(given: str, names: Iterable[str]) -> str:
+def nearest(given: str, names: Iterable[str]) -> str:
+    """``; did you mean X?``, or nothing."""
     near = get_close_matches(given, sorted(set(names)), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 

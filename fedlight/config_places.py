@@ -51,7 +51,7 @@ def _walk(node: yaml.Node | None, key: str, path: Path) -> Iterator[Given]:
 def given_as_options(arguments: Sequence[str]) -> list[Given]:
     """All ``--a.b value`` and ``--a.b=value``."""
     found = []
-    for argument, after in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, after in zip(arguments, [*arguments[1:], ""], strict=False):
         name, equals, value = argument.removeprefix("--").partition("=")
         if argument.startswith("--"):
             found.append(Given(name, value if equals else after, "command line"))

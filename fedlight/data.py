@@ -44,6 +44,13 @@ class FederatedDataModule(LightningDataModule):
         """What was read, per client and split, as plain values for ``data_report.json``."""
         return {}
 
+    def fingerprints(self) -> Mapping[str, Mapping[str, str]]:
+        """Digests per client name, kept in checkpoints to notice changed data.
+
+        ``layout`` covers what decides which row of a model belongs to what; ``examples`` the examples of all splits.
+        """
+        return {}
+
     def excluded(self) -> Mapping[str, str]:
         """Clients left out by permission of the user: name and reason."""
         return {}

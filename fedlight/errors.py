@@ -2,7 +2,13 @@
 
 
 class FedlightError(Exception):
-    """Base of all errors meant for a person; the command line prints the message without a traceback."""
+    """Base of all errors meant for a person; the command line prints the message without a traceback.
+
+    Attributes:
+        common: whether every process of the run raised it, so that one of them tells it.
+    """
+
+    common: bool = False
 
 
 class DataError(FedlightError):

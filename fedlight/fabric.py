@@ -11,8 +11,10 @@ import torch
 import torch.distributed as dist
 from lightning.fabric import Fabric
 from lightning.fabric.plugins.environments import TorchElasticEnvironment
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
+from fedlight.errors import ConfigurationError
 from fedlight.ranks import ClientParallelStrategy
 
 Launcher = Literal["popen", "spawn", "fork"]
@@ -42,20 +44,24 @@ def make_fabric(
     """Build the Fabric: one process without a process group, several with :class:`ClientParallelStrategy`.
 
     Under ``torchrun`` the number of processes is torchrun's; on a CPU ``devices="auto"`` is one process.
+
+    Raises:
+        ConfigurationError: when this machine has no such accelerator, devices or precision.
     """
     if accelerator == "auto" and torch.backends.mps.is_available():
         accelerator = "cpu"  # sums run in float64, which Apple's GPUs lack
     if TorchElasticEnvironment.detect():
         local = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ["WORLD_SIZE"]))
         devices, num_nodes = local, int(os.environ["WORLD_SIZE"]) // local
-    single = FederationFabric(accelerator=accelerator, devices=devices, precision=precision)
-    processes = num_nodes * _num_devices(single)
-    if processes == 1 and not TorchElasticEnvironment.detect():
-        return single
-    strategy = ClientParallelStrategy(start_method=launcher)
-    return FederationFabric(
-        accelerator=accelerator, devices=devices, num_nodes=num_nodes, precision=precision, strategy=strategy
-    )
+    settings = {"accelerator": accelerator, "devices": devices, "precision": precision}
+    try:
+        single = FederationFabric(**settings)
+        if num_nodes * _num_devices(single) == 1 and not TorchElasticEnvironment.detect():
+            return single
+        return FederationFabric(**settings, num_nodes=num_nodes, strategy=ClientParallelStrategy(start_method=launcher))
+    except (ValueError, RuntimeError, TypeError, MisconfigurationException) as error:
+        given = ", ".join(f"{name} {value!r}" for name, value in settings.items())
+        raise ConfigurationError(f"trainer: {given}: {' '.join(str(error).split())}") from error
 
 
 def _num_devices(fabric: Fabric) -> int:

@@ -11,7 +11,7 @@ from fedlight.aggregators import Aggregator
 from fedlight.checkpoint import Checkpoint, pack_payload, pack_spec
 from fedlight.client import ClientModule, ClientSpec, Report
 from fedlight.data import FederatedDataModule
-from fedlight.errors import CheckpointError, DataError
+from fedlight.errors import CheckpointError, ConfigurationError, DataError
 from fedlight.fabric import FederationFabric
 from fedlight.guard import find_fault
 from fedlight.hooks import Hooks
@@ -69,6 +69,11 @@ class Federation:
         self.trainable = [spec for spec in self.specs if spec.num_examples.get("train", 0) > 0]
         if not self.trainable:
             raise DataError("no client has training examples; see the data report above")
+        if min_clients > len(self.trainable):
+            raise ConfigurationError(
+                f"trainer.min_clients {min_clients}: only {len(self.trainable)} clients have training examples, "
+                "so every round would be empty"
+            )
         self.ranks = Ranks(fabric.global_rank, fabric.world_size, fabric.device)
         owner = assign(self.specs, fabric.world_size)
         self.local: dict[int, LocalClient] = {}
@@ -79,6 +84,9 @@ class Federation:
                 keep = "received" in aggregator.needs
                 self.local[spec.client_id] = LocalClient(spec, module, data.client(spec.client_id), wrapped, keep)
         self.server = Server(aggregator, self.specs, list(self.local), self.ranks, fabric.device)
+
+    def agree(self) -> None:
+        """Learn from all clients what they share, before anything else."""
         self.server.agree({c: client.module.shared_state() for c, client in self.local.items()})
 
     def start(self) -> None:
@@ -116,7 +124,7 @@ class Federation:
             try:
                 report = self.loop.train(client, anchor)
             except Exception as error:
-                error.add_note(f"while training client {client.name!r} in round {record.idx}")
+                error.add_note(f"while training client {client.name!r} in round {record.idx + 1}")
                 raise
         self.fabric.collect()
         fault = find_fault(report, client.module.shared_state(), self.server.schema)
@@ -135,12 +143,12 @@ class Federation:
         record.dropped = {c: m["fault"] for c, m in messages.items() if m["fault"]}
         record.reports = {c: m["report"] for c, m in messages.items() if not m["fault"]}
         for client_id, fault in record.dropped.items():
-            log.warning("round %d: client %r dropped: %s", record.idx, self.specs[client_id].name, fault)
+            log.warning("round %d: client %r dropped: %s", record.idx + 1, self.specs[client_id].name, fault)
         record.train = self._train_scores(record.reports)
         self._note_fields(record.reports)
         if len(record.reports) < self.min_clients:
             usable = len(record.reports)
-            log.warning("round %d is empty: %d usable updates, %d needed", record.idx, usable, self.min_clients)
+            log.warning("round %d is empty: %d usable updates, %d needed", record.idx + 1, usable, self.min_clients)
             return
         self.hooks.federation("on_before_aggregate", record.reports)
         mixing = self.server.mix(record.reports, record.idx)

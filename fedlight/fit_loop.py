@@ -37,6 +37,8 @@ class FitLoop:
         """
         trainer = self.trainer
         trainer.should_stop = False
+        if trainer.is_global_zero and not any(spec.num_examples.get("val") for spec in self.federation.specs):
+            log.warning("no client has validation data: the last round is tested, and nothing stops early")
         self.hooks.federation("on_fit_start", trainer.model)
         with self.federation.stop:
             while trainer.progress.round < trainer.max_rounds and not trainer.should_stop:
@@ -45,7 +47,7 @@ class FitLoop:
                     self._round(trainer.record)
                 except Interrupted:
                     trainer.save_checkpoint("last")
-                    log.warning("stopped by SIGTERM in round %d; go on with --ckpt_path last", trainer.record.idx)
+                    log.warning("stopped by SIGTERM in round %d; go on with --ckpt_path last", trainer.record.idx + 1)
                     raise SystemExit(EXIT_CODE) from None
         self.hooks.federation("on_fit_end", trainer.model)
 
@@ -92,5 +94,5 @@ class FitLoop:
         reasons = "; ".join(f"{federation.specs[c].name}: {why}" for c, why in record.dropped.items())
         raise FederationError(
             f"{trainer.max_empty_rounds} rounds in a row with fewer than {trainer.min_clients} usable updates "
-            f"({reasons}); the last good state is under {trainer.run_folder / 'checkpoints'}"
+            f"({reasons or 'too few took part'}); the last good state is under {trainer.run_folder / 'checkpoints'}"
         )

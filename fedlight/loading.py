@@ -10,6 +10,7 @@ import torch
 from fedlight.checkpoint import Checkpoint, unpack_payload, unpack_spec
 from fedlight.client import ClientModule
 from fedlight.errors import CheckpointError
+from fedlight.identity import check_same
 from fedlight.local import LocalClient
 
 
@@ -27,12 +28,15 @@ def load_client(
     Raises:
         CheckpointError: when there is no such checkpoint or client, or no configuration to build the model from.
     """
+    if not Path(run).is_dir():
+        raise CheckpointError(f"{run}: no such run folder")
     source = Checkpoint(Path(run) / "checkpoints" / checkpoint)
     names: list[str] = source.manifest["clients"]
     if name not in names:
         raise CheckpointError(f"{source.folder}: no client {name!r}; it holds {json.dumps(names, ensure_ascii=False)}")
     state = source.client(names.index(name))
     prototype = model_of_run(Path(run)) if model is None else model
+    check_same(source.folder, "model", source.manifest["model"], prototype.identity())
     module = prototype.for_client(unpack_spec(state["spec"]), source.manifest["seed"])
     client = LocalClient(unpack_spec(state["spec"]), module)
     client.load_state_dict(state)

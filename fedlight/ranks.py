@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -11,7 +12,9 @@ import torch.distributed as dist
 from lightning.fabric.strategies import DDPStrategy
 from torch import Tensor, nn
 
+from fedlight import errors
 from fedlight.client import ClientSpec
+from fedlight.errors import FedlightError
 
 T = TypeVar("T")
 
@@ -86,6 +89,26 @@ class Ranks:
     def from_zero(self, value: Any) -> Any:
         """Rank 0's small value (tensors and plain types), on all ranks."""
         return self.gather({0: value} if self.rank == 0 else {})[0]
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Do something on all ranks; where it fails on one, it fails on all, with the lowest such rank's message.
+
+        Raises:
+            FedlightError: of the same class everywhere, with ``common`` set, so that it need be told only once.
+        """
+        fault = None
+        try:
+            yield
+        except FedlightError as error:
+            fault = error
+        told = self.gather({self.rank: {"kind": type(fault).__name__, "text": str(fault)}} if fault else {})
+        if told:
+            first = min(told)
+            if fault is None or first != self.rank:
+                fault = getattr(errors, told[first]["kind"], FedlightError)(told[first]["text"])
+            fault.common = True
+            raise fault
 
     def barrier(self) -> None:
         """Wait for all ranks."""

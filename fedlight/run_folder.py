@@ -51,32 +51,42 @@ def remove_unused(folder: Path) -> None:
             return
 
 
-def find_checkpoint(where: str, root: Path, name: str) -> Path:
+def find_checkpoint(where: str | None, root: Path, name: str, of_run: str = "last") -> Path:
     """Turn ``last``, ``best``, a run folder or a checkpoint folder into a checkpoint folder.
 
-    ``last`` and ``best`` mean the newest version under ``<root>/<name>`` that holds one; a run folder means its
-    ``last``.
+    ``last`` and ``best`` mean the newest version under ``<root>/<name>`` that holds one.
+
+    Args:
+        where: as given; ``None``: the newest run.
+        root: where runs lie.
+        name: of this configuration's runs.
+        of_run: which one a run folder means: ``last`` to go on, ``best`` to score (``last`` if no round was the best).
 
     Raises:
         CheckpointError: when there is none.
     """
-    if where in ("last", "best"):
+    if where is None or where in ("last", "best"):
         base = root / safe_name(name)
         for version in reversed(versions(base)):
-            if _holds_checkpoint(folder := version / "checkpoints" / where):
-                return folder
-        raise CheckpointError(f"--ckpt_path {where}: no checkpoint under {base}; name a run folder instead")
+            if found := _of_run(version, [where] if where else [of_run, "last"]):
+                return found
+        raise CheckpointError(f"--ckpt_path {where or of_run}: no checkpoint under {base}; name a run folder instead")
     path = Path(where)
-    for folder in (path, path / "checkpoints" / "last", path / "checkpoints" / "best"):
-        if _holds_checkpoint(folder):
-            return folder
     if path.is_file():
         raise CheckpointError(f"--ckpt_path {where}: is a file; name last, best, a run folder or a checkpoint folder")
-    raise CheckpointError(f"--ckpt_path {where}: holds no fedlight checkpoint (a folder with manifest.json)")
+    if found := _of_run(path, [of_run, "last"]) or (path if _exists(path / "manifest.json") else None):
+        return found
+    raise CheckpointError(f"--ckpt_path {where}: holds no checkpoint (checkpoints/{of_run} or manifest.json)")
 
 
-def _holds_checkpoint(folder: Path) -> bool:
-    return (folder / "manifest.json").is_file() or (folder.with_name(folder.name + ".old") / "manifest.json").is_file()
+def _of_run(run: Path, names: Iterable[str]) -> Path | None:
+    folders = (run / "checkpoints" / name for name in names)
+    return next((folder for folder in folders if _exists(folder)), None)
+
+
+def _exists(path: Path) -> bool:
+    """Whether it is there, or what a crash while replacing it left."""
+    return path.exists() or path.with_name(path.name + ".old").exists()
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -177,6 +177,11 @@ class Server:
         mixing = dict(state["mixing"])
         self.mixing = Mixing(tuple(mixing.pop("participants")), **mixing)
 
+    def group_numbers(self) -> list[int]:
+        """All groups that some client receives, on whatever rank."""
+        assert self.mixing is not None
+        return sorted(set(self.mixing.group_of.tolist()) - {NOTHING})
+
     def group_states(self) -> dict[int, dict[str, Any]]:
         """The groups that this rank saves: those whose first receiver it owns."""
         assert self.mixing is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from jsonargparse.typing import NonNegativeInt, PositiveInt
+from lightning.fabric.utilities.rank_zero import rank_zero_info
 from lightning.pytorch import Callback
 
 from fedlight import checkpoint as checkpoints
@@ -21,8 +22,10 @@ from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabr
 from fedlight.federation import Federation
 from fedlight.fit_loop import FitLoop
 from fedlight.hooks import Hooks
+from fedlight.identity import check_continues, describe
 from fedlight.loops import ClientLoop
 from fedlight.objectives import Objective
+from fedlight.ranks import Ranks
 from fedlight.rounds import Progress, Round
 from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, remove_unused, write_json
 from fedlight.sampling import UniformSampler
@@ -99,6 +102,8 @@ class FederatedTrainer:
         method: str | None = None,
         enable_progress_bar: bool = True,
     ) -> None:
+        if not name.strip():
+            raise ConfigurationError("trainer.name must not be empty: runs are kept in <default_root_dir>/<name>")
         self.max_rounds = _at_least_one(max_rounds, "max_rounds")
         self.check_val_every_n_rounds = _at_least_one(check_val_every_n_rounds, "check_val_every_n_rounds")
         self.local_epochs, self.keep_optimizer = _at_least_one(local_epochs, "local_epochs"), keep_optimizer
@@ -161,19 +166,23 @@ class FederatedTrainer:
         return cast(FitResult, self._launch(self._fit, model, datamodule, ckpt_path))
 
     def validate(
-        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = "best"
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = None
     ) -> Scores:
-        """Score a checkpoint on the validation splits; writes ``validation.json`` into its run."""
+        """Score a checkpoint on the validation splits; writes ``validation.json`` into its run.
+
+        ``ckpt_path`` as in :meth:`fit`, where a run folder means its best (its last if no round was validated); the
+        default is the newest run. So too in :meth:`test` and :meth:`predict`.
+        """
         return cast(Scores, self._launch(self._score, model, datamodule, ckpt_path, "val"))
 
     def test(
-        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = "best"
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = None
     ) -> Scores:
         """Score a checkpoint on the test splits; writes ``test.json`` into its run."""
         return cast(Scores, self._launch(self._score, model, datamodule, ckpt_path, "test"))
 
     def predict(
-        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = "best"
+        self, model: ClientModule, datamodule: FederatedDataModule | None = None, ckpt_path: str | None = None
     ) -> list[Path]:
         """Write every client's predictions, by name, into the ``predictions`` folder of the checkpoint's run."""
         return cast(list[Path], self._launch(self._predict, model, datamodule, ckpt_path))
@@ -189,7 +198,7 @@ class FederatedTrainer:
             return self.fabric.launch(cast(Callable[..., Any], _in_process), self, work, model, data, *args)
 
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
-        source = self._find(ckpt_path) if ckpt_path else None
+        source = self._find(ckpt_path, "last") if ckpt_path else None
         self.run_folder = source.run_folder if source else self._new_folder()
         try:
             federation = self._build(model, data, "fit", source)
@@ -209,30 +218,49 @@ class FederatedTrainer:
     def _build(
         self, model: ClientModule, data: FederatedDataModule, stage: str, source: Checkpoint | None
     ) -> Federation:
-        data.prepare_data() if self.fabric.local_rank == 0 else None
-        self.fabric.barrier()
-        data.setup(stage)
+        ranks = Ranks(self.fabric.global_rank, self.fabric.world_size, self.fabric.device)
+        with ranks.together():
+            data.prepare_data() if self.fabric.local_rank == 0 else None
+        with ranks.together():
+            data.setup(stage)
         self.model, self.datamodule = model, data
         loop = ClientLoop(self.fabric, self.hooks, self.objectives, self.local_epochs, self.keep_optimizer)
-        self.federation = federation = Federation(
-            self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
-            self._seed(source), self.evaluate_on, self.min_clients,
-        )  # fmt: skip
-        self.hooks.federation("setup", model, stage)
+        with ranks.together():
+            self.federation = federation = Federation(
+                self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
+                self._seed(source), self.evaluate_on, self.min_clients,
+            )  # fmt: skip
+        federation.agree()
         if source is None:
             federation.start()
         else:
-            state = federation.load(source)
-            self.progress = Progress(**source.manifest["progress"])
-            self._load_callbacks(state["callbacks"])
+            with ranks.together():
+                self._restore_state(source, stage)
+        self.hooks.federation("setup", model, stage)
         if stage == "fit" and self.is_global_zero:
+            (self.run_folder / "summary.json").unlink(missing_ok=True)
             self.metrics = MetricsTable(self.run_folder / "metrics.csv", self.progress.round)
             write_json(self.run_folder / "data_report.json", data.data_report())
         return federation
 
+    def _restore_state(self, source: Checkpoint, stage: str) -> None:
+        """Bring the federation to where the checkpoint was; a run that goes on must hold the best that it will test."""
+        training = stage == "fit"
+        check_continues(source.folder, source.manifest, self._identity(), training=training)
+        state = self.federation.load(source)
+        self.progress = Progress(**source.manifest["progress"])
+        self._load_callbacks(state["callbacks"])
+        if training and self.progress.best_round is not None:
+            Checkpoint(self.run_folder / "checkpoints" / "best")
+        if training and self.progress.round >= self.max_rounds:
+            rank_zero_info(
+                f"{self.run_folder}: already at {self.progress.round} rounds of {self.max_rounds}, nothing to train; "
+                "raise trainer.max_rounds to go on"
+            )
+
     def _finish(self, federation: Federation) -> FitResult:
         best = self.run_folder / "checkpoints" / "best"
-        if self.progress.best_round is not None and best.exists():
+        if self.progress.best_round is not None:
             federation.load(Checkpoint(best))
         test = federation.evaluate("test")
         validation = self.progress.best_validation or self.record.validation
@@ -271,7 +299,7 @@ class FederatedTrainer:
     def _restore(
         self, model: ClientModule, data: FederatedDataModule, stage: str, ckpt_path: str | None
     ) -> tuple[Federation, Checkpoint]:
-        source = self._find(ckpt_path or "best")
+        source = self._find(ckpt_path, "best")
         self.run_folder = source.run_folder
         return self._build(model, data, stage, source), source
 
@@ -284,6 +312,8 @@ class FederatedTrainer:
             "clients": [spec.name for spec in federation.specs],
             "seed": federation.streams.root,
             "progress": vars(self.progress),
+            "groups": federation.server.group_numbers(),
+            **self._identity(),
         }
         callbacks = {callback.state_key: callback.state_dict() for callback in self.callbacks}
         server = {**federation.server.state_dict(), "callbacks": callbacks}
@@ -292,13 +322,25 @@ class FederatedTrainer:
             folder, federation.ranks, manifest, server, federation.server.group_states(), federation.client_states()
         )
 
+    def _identity(self) -> dict[str, Any]:
+        """What a checkpoint was made with; see :mod:`fedlight.identity`."""
+        method = {
+            "name": self.method,
+            "aggregator": describe(self.aggregator),
+            "objectives": describe(self.objectives),
+            "local_epochs": self.local_epochs,
+            "sampler": describe(self.sampler),
+            "keep_optimizer": self.keep_optimizer,
+        }
+        return {"model": self.model.identity(), "method": method, "data": self.datamodule.fingerprints()}
+
     def _load_callbacks(self, states: dict[str, Any]) -> None:
         for callback in self.callbacks:
             if states.get(callback.state_key):
                 callback.load_state_dict(states[callback.state_key])
 
-    def _find(self, ckpt_path: str) -> Checkpoint:
-        return Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name))
+    def _find(self, ckpt_path: str | None, of_run: Literal["last", "best"]) -> Checkpoint:
+        return Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name, of_run))
 
     def _new_folder(self) -> Path:
         """Rank 0 creates the folder; if it can't, all ranks fail."""

@@ -16,6 +16,7 @@ import pytest
 import torch
 import yaml
 
+import fedlight
 from fedlight import load_client
 from fedlight.checkpoint import Checkpoint
 from fedlight.cli import main
@@ -141,7 +142,8 @@ def test_a_run_resumed_in_its_folder_ends_like_the_whole(
     resumed = fit(tiny(tmp_path, "--ckpt_path", named[where]))
     assert resumed == first and len(list(first.parent.iterdir())) == 1
     assert_same_run(run[0], resumed)
-    assert check_config(first / "config.yaml")["trainer"]["max_rounds"] == 2
+    config = check_config(first / "config.yaml")
+    assert config["trainer"]["max_rounds"] == 2 and config.get("ckpt_path") is None
     assert len({path.name for path in first.glob("events*")}) == 2
 
 
@@ -228,6 +230,55 @@ def test_sigterm_saves_and_the_resumed_run_ends_like_the_whole(tmp_path: Path) -
     assert_same_run(fit(tiny(tmp_path / "whole", rounds)), resumed)
 
 
-def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    line = refused(["fti"], capsys)
-    assert "fti" in line and "fit" in line
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fti"], "no command 'fti'; did you mean fit?; there are fit, validate, test, predict, sweep, compare, ens"),
+        (["swep"], "no command 'swep'; did you mean sweep?"),
+        ([], "no command given; there are fit,"),
+        (["fit"], "fit: nothing to run; give --config, for example --config fedltailor/demo.yaml"),
+    ],
+)
+def test_a_start_that_goes_nowhere_is_answered(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(arguments, capsys)
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0 and capsys.readouterr().out == f"fedlight {fedlight.__version__}\n"
+
+
+def test_an_interrupt_from_the_keyboard_leaves_one_line(tmp_path: Path) -> None:
+    arguments = tiny(tmp_path, "--trainer.max_rounds=100000")
+    with command([sys.executable, "-m", "fedlight"], arguments) as process:
+        wait_for_round(tmp_path, 1, process)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=120)
+    assert process.returncode == 130, error.decode()
+    assert b"interrupted; fit goes on" in error and b"Traceback" not in error
+
+
+def test_a_fault_on_two_processes_is_told_once(tmp_path: Path) -> None:
+    missing = "--data.source={class_path: ClientFolders, init_args: {root: /nowhere}}"
+    with command([sys.executable, "-m", "fedlight"], tiny(tmp_path, missing, "--trainer.devices=2")) as process:
+        _, error = process.communicate(timeout=240)
+    assert process.returncode == 2 and b"Traceback" not in error, error.decode()
+    assert error.count(b"error: ") == 1 and b"/nowhere is no folder" in error
+
+
+@pytest.mark.parametrize("command_name", ["test", "predict"])
+def test_a_run_folder_means_its_best_when_scored(command_name: str, tmp_path: Path) -> None:
+    folder = fit(tiny(tmp_path))
+    shutil.rmtree(folder / "checkpoints" / "last")
+    assert main([command_name, *tiny(tmp_path), f"--ckpt_path={folder}"]) == 0
+
+
+def test_a_damaged_last_is_not_passed_over(run: tuple[Path, list[str]], half: Path, tmp_path: Path,
+                                           capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    shutil.copytree(half / "runs", tmp_path / "runs")
+    (tmp_path / "runs" / "demo" / "version_0" / "checkpoints" / "last" / "manifest.json").unlink()
+    line = refused(["fit", *tiny(tmp_path, "--ckpt_path=last")], capsys)
+    assert "last/manifest.json: not a fedlight checkpoint" in line

@@ -86,6 +86,10 @@ MISTAKES = {
     ),
     "yaml number": (CLIENTS % "007", "data.init_args.clients: 7 is no text; .*quote it"),
     "no list": ("data: {init_args: {clients: clubs}}", "data.init_args.clients: 'clubs' is no list of texts"),
+    "shares": (
+        SOURCE % "RelationPartition, init_args: {root: x, fractions: [0.5, 0.4, 0.3]}",
+        r"fractions: \[0.5, 0.4, 0.3\] must be train, val, test shares that add up to 1",
+    ),
     "unknown client": (CLIENTS % "clubz", "data.init_args.clients: no client is called 'clubz'; did you mean 'clubs'?"),
 }
 

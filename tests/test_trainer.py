@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -206,6 +207,52 @@ def test_wrong_values_name_the_key(tmp_path: Path) -> None:
         fit(Path("/proc/nope"))
     with pytest.raises(CheckpointError, match="no checkpoint under"):
         fit(tmp_path, ckpt_path="last")
+    with pytest.raises(ConfigurationError, match=r"trainer\.min_clients 4: only 3 clients have training examples"):
+        fit(tmp_path, min_clients=4)
+    with pytest.raises(ConfigurationError, match=r"trainer\.name must not be empty"):
+        FederatedTrainer(name=" ")
+
+
+@pytest.mark.parametrize(
+    "setting", [{"accelerator": "quantum"}, {"devices": 0}, {"precision": "17-true"}], ids=lambda each: next(iter(each))
+)
+def test_what_the_machine_has_not_is_named(setting: dict[str, Any]) -> None:
+    (name, value) = next(iter(setting.items()))
+    with pytest.raises(ConfigurationError, match=rf"trainer: .*{name} {value!r}"):
+        FederatedTrainer(**{"accelerator": "cpu", **setting})
+
+
+def test_more_rounds_than_before_go_on_and_fewer_say_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = fit(tmp_path, max_rounds=2)
+    with caplog.at_level("INFO"):
+        again = fit(tmp_path, max_rounds=1, ckpt_path="last")
+    assert again.test == first.test
+    assert "already at 2 rounds of 1, nothing to train" in caplog.text
+
+
+def test_a_run_being_extended_is_not_finished(tmp_path: Path) -> None:
+    folder = fit(tmp_path, max_rounds=1).run_folder
+    with pytest.raises(SystemExit):
+        fit(tmp_path, callbacks=[StopAfterClient(1, 2)], ckpt_path="last")
+    assert not (folder / "summary.json").exists()
+
+
+@pytest.mark.parametrize("part", ["", "clients/1.pt", "groups/0.pt"])
+def test_a_run_without_its_best_checkpoint_does_not_go_on(tmp_path: Path, part: str) -> None:
+    best = fit(tmp_path, max_rounds=2).run_folder / "checkpoints" / "best"
+    (best / part).unlink() if part else shutil.rmtree(best)
+    with pytest.raises(CheckpointError, match=str(best / part)):
+        fit(tmp_path, ckpt_path="last")
+
+
+def test_without_validation_data_the_last_round_is_tested(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = BoringData()
+    for spec in data.clients:
+        cast(dict[str, int], spec.num_examples)["val"] = 0
+    result = fit(tmp_path, data=data, patience=1)
+    assert result.best_round is None and result.rounds_run == 3
+    assert "no client has validation data" in caplog.text
+    assert trainer(tmp_path).test(BoringClient(), data) == result.test
 
 
 def test_a_failing_client_is_named_and_the_folder_taken_back(tmp_path: Path) -> None:
@@ -215,7 +262,7 @@ def test_a_failing_client_is_named_and_the_folder_taken_back(tmp_path: Path) -> 
 
     with pytest.raises(ValueError, match="broken") as failure:
         fit(tmp_path, Failing())
-    assert failure.value.__notes__ == ["while training client 'a' in round 0"]
+    assert failure.value.__notes__ == ["while training client 'a' in round 1"]
 
 
 class Recorder(FederatedCallback):

@@ -17,6 +17,7 @@ from fedlight.datamodules.knowledge_graph.alignment import EntityAlignment, Plai
 from fedlight.datamodules.knowledge_graph.client_data import KnowledgeGraphClientData
 from fedlight.datamodules.knowledge_graph.collective import Overlap, merge_training
 from fedlight.datamodules.knowledge_graph.federation import Member, client_specs, examples, member
+from fedlight.datamodules.knowledge_graph.fingerprint import fingerprint
 from fedlight.datamodules.knowledge_graph.queries import read_queries
 from fedlight.datamodules.knowledge_graph.reading import OnError, choose_names, read_clients
 from fedlight.datamodules.knowledge_graph.relation_leaks import leak_lines, relation_leaks
@@ -122,6 +123,10 @@ class KnowledgeGraphDataModule(FederatedDataModule):
     def data_report(self) -> Mapping[str, Any]:
         """What was read; see :func:`client_report` for the counts."""
         return self._report
+
+    def fingerprints(self) -> Mapping[str, Mapping[str, str]]:
+        """``layout``: names and order of entities and relations; ``examples``: the triples, split by split."""
+        return {each.name: fingerprint(each.graph) for each in self._members}
 
     def excluded(self) -> Mapping[str, str]:
         """Clients left out by ``on_client_error: skip``, with the reason."""

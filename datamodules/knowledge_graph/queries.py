@@ -44,6 +44,8 @@ def read_queries(path: Path, graphs: Sequence[KnowledgeGraph]) -> list[Tensor]:
     for (head, relation, tail), line in zip(rows, records.lines, strict=True):
         if (head == UNKNOWN) == (tail == UNKNOWN) or relation == UNKNOWN:
             raise DataError(f"{path}:{line}: mark either the head or the tail as unknown, by a single {UNKNOWN}")
+    if not rows:
+        raise DataError(f"{path}: holds no question; a line is head, relation and {UNKNOWN}, with tabs between")
     answered = [False] * len(rows)
     queries = [_client_queries(rows, graph, answered) for graph in graphs]
     if not all(answered):

@@ -83,14 +83,14 @@ def _gain(cell: Cell | None, base: Cell | None) -> str:
 
 
 def _runs_table(groups: Sequence[Group]) -> str:
-    header = ["method", "runs", "seeds", "rounds", "best round", "seconds", "MB up", "MB down"]
+    header = ["method", "runs", "seeds", "rounds", "best after", "seconds", "MB up", "MB down"]
     return table(header, [[escape(group.label), *_facts(group)] for group in groups])
 
 
 def _facts(group: Group) -> list[str]:
     """Counts and costs of a group; rounds as a range, costs as means over its runs."""
     facts = [str(len(group.runs)), ", ".join(map(str, group.seeds))]
-    facts += [_span([run.rounds for run in group.runs]), _span(_known(group, "best_round"))]
+    facts += [_span([run.rounds for run in group.runs]), _span([1 + at for at in _known(group, "best_round")])]
     for key, unit in (("seconds", 1.0), ("bytes_up", 1e6), ("bytes_down", 1e6)):
         values = _known(group, key)
         facts.append(_amount(statistics.fmean(values) / unit) if values else "-")

@@ -13,6 +13,7 @@ from torch.nn import Parameter
 
 from fedlight.client import ClientSpec
 from fedlight.datamodules.knowledge_graph.triples import Side, TripleBatch
+from fedlight.identity import describe
 from fedlight.models.kge.evaluation import RankingMixin
 from fedlight.models.kge.initial import uniform_rows
 from fedlight.models.kge.kernels import kernel_for
@@ -142,6 +143,10 @@ class KGEClient(RankingMixin):
     def reference_state(self) -> dict[str, Tensor]:
         """The entity table, all rows: what contrast and proximal terms compare."""
         return {"entity": self.entity}
+
+    def identity(self) -> dict[str, Any]:
+        """The score and the width; what only training or ranking uses may change."""
+        return {**super().identity(), "dim": self.dim, "scorer": describe(self.scorer)}
 
     def tables(self) -> tuple[Tensor, Tensor]:
         """Entity and relation table, for ranking."""

@@ -80,7 +80,7 @@ def test_a_broken_part_is_refused_in_one_line(
         ('{"format_version": 99}', "manifest.json: format_version 99, this fedlight reads 1"),
         (
             '{"format_version": 1}',
-            "manifest.json: not written by fedlight, or damaged: lacks 'clients', 'seed', 'progress'",
+            "manifest.json: not written by fedlight, or damaged: lacks 'clients', 'seed', 'progress', 'groups', ",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_other_clients_are_refused_by_name(run: tuple[Path, list[str]], capsys: 
 
 def test_another_model_is_refused(run: tuple[Path, list[str]], capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(["test", *run[1], "--model.dim=4", "--ckpt_path=best"], capsys)
-    assert "does not fit" in line and "entity" in line
+    assert "was trained with model dim = 8, not 4" in line
 
 
 def test_ones_own_files_load_safely(run: tuple[Path, list[str]]) -> None:

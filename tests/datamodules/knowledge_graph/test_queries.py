@@ -38,6 +38,7 @@ def test_each_question_goes_to_the_clients_who_know_its_labels(tmp_path: Path) -
         ("x\trr\t?\n", ":1: no client has the relation 'rr'; did you mean 'r'"),
         ("w\tr\t?\n", ":1: no single client has both"),
         ("x\tr\n", ":1: 2 columns"),
+        ("\n", ": holds no question"),
     ],
 )
 def test_faulty_questions_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
