@@ -44,7 +44,10 @@ class FederatedCallback(Callback):
                     on_client_validation_end(client, metrics)
                 on_federated_validation_end(metrics)
             on_round_end(round_idx)
-        on_fit_end, teardown
+        on_fit_end
+        the best round is loaded, and all clients are tested (hooks as above)
+        on_federated_test_end(metrics)
+        teardown
 
     The indented hooks are Lightning's own, of the active client's module and of every callback, with ``pl_module`` =
     that module. Hooks run on every rank; a rank sees ``on_client_*`` for its own clients only. Callbacks observe: only
@@ -82,6 +85,9 @@ class FederatedCallback(Callback):
         self, trainer: FederatedTrainer, metrics: Mapping[str, Mapping[str, float]]
     ) -> None:
         """All clients were evaluated; ``metrics[scope][metric]`` with scopes ``all``, ``all_macro``, client names."""
+
+    def on_federated_test_end(self, trainer: FederatedTrainer, metrics: Mapping[str, Mapping[str, float]]) -> None:
+        """The best round was tested, at the end of ``fit`` or by ``test``; its state is still loaded."""
 
     def on_round_end(self, trainer: FederatedTrainer, round_idx: int) -> None:
         """A round is over, evaluation included: the post-round hook."""

@@ -17,6 +17,7 @@ class ClientDataModule(LightningDataModule):
 
     ``train_dataloader``, ``val_dataloader``, ``test_dataloader`` and ``predict_dataloader`` return loaders; a split
     without examples gives an empty list. Loaders shuffle with the global generator, which the federation seeds.
+    Data that change during a run (a repaired graph) are part of ``state_dict`` and ``load_state_dict``.
     """
 
     def write_predictions(self, outputs: Sequence[Any], folder: Path) -> Path:

@@ -26,6 +26,8 @@ from fedlight.streams import Streams
 from fedlight.summaries import Scores, overall
 from fedlight.tables import SharedState, num_bytes
 
+Split = Literal["val", "test"]
+EvaluateOn = Literal["sent", "local", "both"]
 log = logging.getLogger(__name__)
 
 
@@ -44,7 +46,7 @@ class Federation:
 
     Args:
         fabric: launched. model: the prototype. data: set up. aggregator, sampler, loop, hooks: see their classes.
-        seed: root of all random streams. evaluate_on: ``sent``: what clients would be sent now; ``local``: their own.
+        seed: root of all random streams. evaluate_on: see :class:`~fedlight.FederatedTrainer`.
         min_clients: fewer usable updates make a round empty.
     """
 
@@ -58,7 +60,7 @@ class Federation:
         loop: ClientLoop,
         hooks: Hooks,
         seed: int,
-        evaluate_on: Literal["sent", "local"] = "sent",
+        evaluate_on: EvaluateOn = "sent",
         min_clients: int = 1,
     ) -> None:
         self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks
@@ -178,22 +180,32 @@ class Federation:
         }
         return overall(scalars, {self.specs[c].name: float(r["num_examples"]) for c, r in reports.items()})
 
-    def evaluate(self, split: Literal["val", "test"]) -> Scores:
+    def evaluate(self, split: Split) -> Scores:
         """Score all clients, also those outside the round; ``{}`` for a client without examples in ``split``."""
         results: dict[int, dict[str, Any]] = {}
         for client_id, client in self.local.items():
             metrics: dict[str, float] = {}
             if client.spec.num_examples.get(split, 0):
                 self.hooks.federation("on_client_validation_start", client)
-                payload = self.server.payload(client_id) if self.evaluate_on == "sent" else None
-                with client.deployed(payload), self.streams.seeded("evaluate", client.name):
-                    metrics = self.loop.evaluate(client, split, self.fabric.collect)
+                metrics = self._score(client, split)
                 self.hooks.federation("on_client_validation_end", client, metrics)
             size = client.module.num_scored(split) if metrics else 0
             results[client_id] = {"metrics": metrics, "size": float(size)}
         gathered = self.ranks.gather(results)
         scores = {self.specs[c].name: r["metrics"] for c, r in gathered.items()}
         return overall(scores, {self.specs[c].name: r["size"] for c, r in gathered.items()})
+
+    def _score(self, client: LocalClient, split: Split) -> dict[str, float]:
+        if self.evaluate_on != "both":
+            return self._score_with(client, split, self.evaluate_on)
+        own, sent = self._score_with(client, split, "local"), self._score_with(client, split, "sent")
+        told = {f"{name}_local": value for name, value in own.items()}
+        return {**own, **told, **{f"{name}_global": value for name, value in sent.items()}}
+
+    def _score_with(self, client: LocalClient, split: Split, which: EvaluateOn) -> dict[str, float]:
+        payload = self.server.payload(client.spec.client_id) if which == "sent" else None
+        with client.deployed(payload), self.streams.seeded("evaluate", client.name):
+            return self.loop.evaluate(client, split, self.fabric.collect)
 
     def disclosed(self) -> dict[str, list[str]]:
         """What leaves every client, by name: parts of the shared state, and fields of the report."""

@@ -132,6 +132,7 @@ class LocalClient:
             "trained_round": self.trained_round,
             "report": dict(self.report),
             "bytes_down": self.bytes_down,
+            "data": {} if self._data is None else self._data.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -150,3 +151,5 @@ class LocalClient:
         self.optimizer_states = state["optimizers"]
         self.trained_round, self.report = state["trained_round"], dict(state["report"])
         self.bytes_down = state["bytes_down"]
+        if self._data is not None:
+            self._data.load_state_dict(state["data"])

@@ -19,7 +19,7 @@ from fedlight.client import ClientModule
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError
 from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric, own_port
-from fedlight.federation import Federation
+from fedlight.federation import EvaluateOn, Federation, Split
 from fedlight.fit_loop import FitLoop
 from fedlight.hooks import Hooks
 from fedlight.identity import check_continues, describe
@@ -32,8 +32,6 @@ from fedlight.sampling import UniformSampler
 from fedlight.streams import root_seed
 from fedlight.summaries import Scores
 from fedlight.summary import print_scores, summary
-
-Split = Literal["val", "test"]
 
 
 class FitResult(NamedTuple):
@@ -70,7 +68,8 @@ class FederatedTrainer:
         objectives: extra terms of the clients' loss.
         callbacks: Lightning's or :class:`~fedlight.callbacks.FederatedCallback`.
         keep_optimizer: keep clients' optimiser states over rounds instead of starting anew.
-        evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state.
+        evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state after training;
+            ``both``: metrics under their plain names and with ``_local`` are its own, those with ``_global`` the sent.
         min_clients: a round with fewer usable updates is empty and changes nothing.
         max_empty_rounds: stop with an error after so many empty rounds in a row.
         default_root_dir, name: the run's folder is ``<default_root_dir>/<name>/version_N``.
@@ -94,7 +93,7 @@ class FederatedTrainer:
         objectives: list[Objective] | None = None,
         callbacks: list[Callback] | Callback | None = None,
         keep_optimizer: bool = False,
-        evaluate_on: Literal["sent", "local"] = "sent",
+        evaluate_on: EvaluateOn = "sent",
         min_clients: NonNegativeInt = 1,
         max_empty_rounds: PositiveInt = 3,
         default_root_dir: str = "runs",
@@ -110,7 +109,7 @@ class FederatedTrainer:
         self.sampler = UniformSampler(participation)
         self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
         self.objectives: list[Objective] = list(objectives or [])
-        self.evaluate_on: Literal["sent", "local"] = evaluate_on
+        self.evaluate_on: EvaluateOn = evaluate_on
         self.min_clients, self.max_empty_rounds = max(1, min_clients), max_empty_rounds
         self.default_root_dir, self.name, self.launcher = default_root_dir, name, launcher
         self.method = method or type(self.aggregator).__name__.lower()
@@ -263,6 +262,7 @@ class FederatedTrainer:
         if self.progress.best_round is not None:
             federation.load(Checkpoint(best))
         test = federation.evaluate("test")
+        self.hooks.federation("on_federated_test_end", test)
         validation = self.progress.best_validation or self.record.validation
         tested = self.progress.round - 1 if self.progress.best_round is None else self.progress.best_round
         if self.is_global_zero:
@@ -276,6 +276,8 @@ class FederatedTrainer:
         stage = "validate" if split == "val" else "test"
         federation, source = self._restore(model, data, stage, ckpt_path)
         scores = federation.evaluate(split)
+        if split == "test":
+            self.hooks.federation("on_federated_test_end", scores)
         if self.is_global_zero:
             name, trained = "validation" if split == "val" else "test", source.manifest["progress"]["round"]
             write_json(self.run_folder / f"{name}.json", {"checkpoint": str(source.folder), "scores": scores})

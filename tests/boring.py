@@ -73,10 +73,11 @@ class BoringClient(ClientModule):
 
 
 class BoringClientData(ClientDataModule):
-    """Twelve samples, in batches of five."""
+    """Twelve samples, in batches of five; a version that callbacks may raise."""
 
     def __init__(self, spec: ClientSpec) -> None:
         super().__init__()
+        self.version = 0
         generator = Streams(1).generator("data", spec.name)
         count = len(spec.rows["table"].ids)
         self.sets = {
@@ -87,6 +88,12 @@ class BoringClientData(ClientDataModule):
             )
             for split, size in spec.num_examples.items()
         }
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"version": self.version}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.version = state_dict["version"]
 
     def train_dataloader(self) -> Any:
         return DataLoader(self.sets["train"], batch_size=5, shuffle=True)

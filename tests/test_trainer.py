@@ -193,6 +193,25 @@ def test_test_and_validate_write_into_the_run(tmp_path: Path) -> None:
     assert {"test.json", "validation.json"} <= {path.name for path in result.run_folder.iterdir()}
 
 
+def test_clients_are_scored_with_their_own_and_with_the_sent_state(tmp_path: Path) -> None:
+    by = {which: fit(tmp_path / which, evaluate_on=which).test["all"] for which in ("sent", "local", "both")}
+    assert by["local"]["loss"] != by["sent"]["loss"]
+    assert by["both"]["loss"] == by["both"]["loss_local"] == by["local"]["loss"]
+    assert set(by["both"]) == {"loss", "loss_local", "loss_global"}
+
+
+def test_changed_data_are_part_of_a_checkpoint(tmp_path: Path) -> None:
+    class Counting(FederatedCallback):
+        def on_client_train_start(self, trainer: FederatedTrainer, client: Any) -> None:
+            client.data.version += 1
+
+    whole = fit(tmp_path / "whole", callbacks=[Counting()])
+    fit(tmp_path / "parts", callbacks=[Counting()], max_rounds=1)
+    resumed = fit(tmp_path / "parts", callbacks=[Counting()], ckpt_path="last")
+    states = [Checkpoint(run.run_folder / "checkpoints" / "last").client(0)["data"] for run in (whole, resumed)]
+    assert states == [{"version": 3}] * 2
+
+
 def test_early_stopping_counts_evaluations(tmp_path: Path) -> None:
     result = fit(tmp_path, BoringClient(lr=3.0), max_rounds=30, patience=2)
     assert result.best_round is not None and result.rounds_run == result.best_round + 3
@@ -311,5 +330,5 @@ def test_hooks_fire_in_the_documented_order(tmp_path: Path) -> None:
     one_round = ["on_round_start", "on_clients_sampled", *train, *train, "on_before_aggregate", "on_after_aggregate",
                  *evaluate, *evaluate, "on_federated_validation_end", "on_round_end"]  # fmt: skip
     final = [name.replace("validation", "test") if "client" not in name else name for name in evaluate]
-    ended = ["on_fit_end", *final, *final, "teardown"]
+    ended = ["on_fit_end", *final, *final, "on_federated_test_end", "teardown"]
     assert recorder.seen == ["setup", "on_fit_start", *one_round, *one_round, *ended]
