@@ -1,0 +1,73 @@
+"""The data of one client: its graph, which may be replaced during a run, as the one full batch of every split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedlight.data import ClientDataModule
+from fedlight.datamodules.subgraph.graph import NodeGraph
+
+
+class NodeClientData(ClientDataModule):
+    """One client's graph as received, and as it is now.
+
+    A loader yields the whole graph as one batch, or nothing where the split has no node.
+
+    Args:
+        graph: as received.
+
+    Attributes:
+        observed: the graph as received.
+        graph: the graph as it is now.
+        version: how often its edges were replaced.
+    """
+
+    def __init__(self, graph: NodeGraph) -> None:
+        super().__init__()
+        self.observed = self.graph = graph
+        self.version = 0
+
+    def replace_edges(self, edges: Tensor) -> None:
+        """Go on with other (canonical) edges, ``[E, 2]``."""
+        self.graph = self.graph.with_edges(edges)
+        self.version += 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """The replaced edges, for checkpoints."""
+        return {"version": self.version, "edges": self.graph.edges if self.version else None}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore :meth:`state_dict`."""
+        self.version, edges = state_dict["version"], state_dict["edges"]
+        self.graph = self.observed if edges is None else self.observed.with_edges(edges)
+
+    def train_dataloader(self) -> list[NodeGraph]:
+        """The graph, if it has training nodes."""
+        return self._batches("train")
+
+    def val_dataloader(self) -> list[NodeGraph]:
+        """The graph, if it has validation nodes."""
+        return self._batches("val")
+
+    def test_dataloader(self) -> list[NodeGraph]:
+        """The graph, if it has test nodes."""
+        return self._batches("test")
+
+    def predict_dataloader(self) -> list[NodeGraph]:
+        """The graph: all nodes are classified."""
+        return [self.graph]
+
+    def write_predictions(self, outputs: Sequence[Any], folder: Path) -> Path:
+        """Write the classes of all nodes, and the edges as they are now; return the file of the classes."""
+        from fedlight.datamodules.subgraph.predictions import write_classes
+
+        (probabilities,) = outputs
+        return write_classes(torch.as_tensor(probabilities), self.graph, folder)
+
+    def _batches(self, split: str) -> list[NodeGraph]:
+        return [self.graph] if bool(self.graph.masks[split].any()) else []
