@@ -4,6 +4,7 @@ from fedlight.aggregators.base import Aggregator
 from fedlight.aggregators.fedavg import FedAvg
 from fedlight.aggregators.fede import FedE
 from fedlight.aggregators.fedltailor import FedLTailor
+from fedlight.aggregators.noise_aware import NoiseAware
 from fedlight.aggregators.standalone import Standalone
 
-__all__ = ["Aggregator", "FedAvg", "FedE", "FedLTailor", "Standalone"]
+__all__ = ["Aggregator", "FedAvg", "FedE", "FedLTailor", "NoiseAware", "Standalone"]

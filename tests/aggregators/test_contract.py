@@ -12,7 +12,7 @@ import torch
 
 import fedlight.aggregators
 from fedlight import ClientSpec, RowTable
-from fedlight.aggregators import Aggregator, FedAvg, FedE, FedLTailor, Standalone
+from fedlight.aggregators import Aggregator, FedAvg, FedE, FedLTailor, NoiseAware, Standalone
 from fedlight.client import Report
 from fedlight.local import LocalClient
 from fedlight.ranks import Ranks
@@ -29,6 +29,9 @@ AGGREGATORS: dict[str, Callable[[], Aggregator]] = {
     "FedLTailor, no fusion": lambda: FedLTailor(fusion=False),
     "FedLTailor, fused with the past": lambda: FedLTailor(fusion_local="previous"),
     "FedLTailor, absent clients get the aggregate": lambda: FedLTailor(absent="global"),
+    "NoiseAware": NoiseAware,
+    "NoiseAware, literal": lambda: NoiseAware(mode="literal"),
+    "NoiseAware, by size": lambda: NoiseAware(mode="absdev", size_weighted=True),
     "Standalone": Standalone,
 }
 every_aggregator = pytest.mark.parametrize("make", AGGREGATORS.values(), ids=AGGREGATORS)
@@ -37,7 +40,12 @@ LOSSES = {"a": 0.4, "b": 1.3, "c": 0.9}
 
 def reports(specs: Sequence[ClientSpec], absent: str = "") -> dict[int, Report]:
     return {
-        spec.client_id: {"loss": LOSSES[spec.name], "num_examples": float(spec.num_examples["train"])}
+        spec.client_id: {
+            "loss": LOSSES[spec.name],
+            "num_examples": float(spec.num_examples["train"]),
+            "fidelity": 2 * LOSSES[spec.name],
+            "num_nodes": 10.0,
+        }
         for spec in specs
         if spec.name != absent
     }

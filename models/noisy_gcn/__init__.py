@@ -1,0 +1,1 @@
+"""The client of federated node classification on noisy graphs, and its parts."""
