@@ -39,11 +39,12 @@ def is_sparse(features: Tensor) -> bool:
 
 def transpose(features: Tensor) -> Tensor:
     """The transpose of a CSR matrix, as CSR."""
-    return features.to_sparse_coo().t().coalesce().to_sparse_csr()
+    turned: Tensor = features.to_sparse_coo().t().coalesce().to_sparse_csr()
+    return turned
 
 
-def to_scipy(features: Tensor) -> scipy.sparse.csr_array:
-    """A CSR matrix for SciPy and scikit-learn, on the CPU."""
+def to_scipy(features: Tensor) -> Any:
+    """A CSR matrix as ``scipy.sparse.csr_array``, on the CPU."""
     on_cpu = features.cpu()
     parts = (on_cpu.values().numpy(), on_cpu.col_indices().numpy(), on_cpu.crow_indices().numpy())
     return scipy.sparse.csr_array(parts, shape=tuple(features.shape))
@@ -53,14 +54,16 @@ def unit_rows(rows: Tensor) -> Tensor:
     """Dense rows divided by their norm, float64; rows of norm up to 1e-8 become 0."""
     wide = rows.double()
     norm = torch.linalg.vector_norm(wide, dim=1, keepdim=True)
-    return torch.where(norm > EPS, wide / norm.clamp(min=EPS), 0.0)
+    scaled: Tensor = torch.where(norm > EPS, wide / norm.clamp(min=EPS), 0.0)
+    return scaled
 
 
 def cosine_of_pairs(features: Tensor, pairs: Tensor) -> Tensor:
     """Cosine of the feature rows of each pair, ``[P]`` float64 for pairs ``[P, 2]``; 0 where a row is 0."""
     if not is_sparse(features):
-        first, second = (unit_rows(features[pairs[:, side]]) for side in (0, 1))
-        return torch.linalg.vecdot(first, second)
+        ends = unit_rows(features[pairs.flatten()]).view(len(pairs), 2, features.shape[1])
+        cosine: Tensor = torch.linalg.vecdot(ends[:, 0], ends[:, 1])
+        return cosine
     rows = to_scipy(features).astype("float64")
     first, second = (rows[pairs[:, side].cpu().numpy()] for side in (0, 1))
     dots = first.multiply(second).sum(axis=1)

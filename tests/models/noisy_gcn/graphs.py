@@ -39,6 +39,6 @@ def blocks(num_nodes: int = 120, seed: int = 0, inside: float = 0.2, across: flo
     chance = torch.where(labels[u] == labels[v], inside, across)
     kept = torch.rand(len(u), generator=draw) < chance
     edges = from_keys((u * num_nodes + v)[kept], num_nodes)
-    centres = torch.randn(2, width, generator=draw)
+    centres = torch.randn(2, width, generator=torch.Generator().manual_seed(99))
     features = centres[labels] + 0.7 * torch.randn(num_nodes, width, generator=draw)
     return node_graph(edges, num_nodes, features, labels=labels)
