@@ -3,6 +3,7 @@
 from fedlight.callbacks.base import FederatedCallback
 from fedlight.callbacks.checkpointing import FederatedCheckpoint
 from fedlight.callbacks.early_stopping import FederatedEarlyStopping
+from fedlight.callbacks.privacy_budget import PrivacyBudget
 from fedlight.callbacks.progress import RoundProgress
 from fedlight.callbacks.propagation_pilot import PropagationPilot
 from fedlight.callbacks.structure_reconstruction import StructureReconstruction
@@ -12,6 +13,7 @@ __all__ = [
     "FederatedCallback",
     "FederatedCheckpoint",
     "FederatedEarlyStopping",
+    "PrivacyBudget",
     "PropagationPilot",
     "RoundProgress",
     "StructureReconstruction",

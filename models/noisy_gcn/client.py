@@ -18,8 +18,10 @@ from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.errors import ConfigurationError
 from fedlight.models.noisy_gcn.diagnostics import diagnostics
 from fedlight.models.noisy_gcn.fidelity import Fidelity, fidelity
+from fedlight.models.noisy_gcn.label_privacy import private_loss
 from fedlight.models.noisy_gcn.networks import Backbone, NodeNetwork
 from fedlight.models.noisy_gcn.operators import OPERATORS, Operator, adjacency_of, no_neighbours, operator_of
+from fedlight.privacy import GaussianMechanism
 from fedlight.streams import Streams
 from fedlight.tables import SharedState
 
@@ -46,10 +48,13 @@ class NoisyGraphClient(ClientModule):
         propagation: what a GCN multiplies with, see :func:`~fedlight.models.noisy_gcn.operators.operator_of`.
         fidelity: the score that is reported.
         fidelity_graph: of the graph as it is now, or as it was received.
+        privacy: train with differential privacy of the training labels (not of nodes or edges); the loss that is
+            reported then leaves out the cross-entropy, and evaluation logs ``epsilon``.
         optimizer: over all parameters.
 
     Raises:
-        ConfigurationError: for another propagation than ``observed`` with ``sage`` or ``gin``, which have no operator.
+        ConfigurationError: for another propagation than ``observed`` with ``sage`` or ``gin``, which have no operator;
+            for ``privacy`` with anything but a GCN of two layers.
     """
 
     system: ClassVar[str] = "fedsdr"
@@ -58,6 +63,7 @@ class NoisyGraphClient(ClientModule):
     headline: ClassVar[tuple[str, ...]] = ("accuracy", "f1")
 
     chosen: Tensor
+    private_steps: Tensor
 
     def __init__(
         self,
@@ -68,9 +74,12 @@ class NoisyGraphClient(ClientModule):
         propagation: Operator = "observed",
         fidelity: Fidelity = "s_ide",
         fidelity_graph: Literal["current", "observed"] = "current",
+        privacy: GaussianMechanism | None = None,
         optimizer: OptimizerCallable = adam,
     ) -> None:
         super().__init__()
+        if privacy is not None and (backbone, depth) != ("gcn", 2):
+            raise ConfigurationError(f"privacy is for a gcn of depth 2, not for a {backbone} of depth {depth}")
         if propagation != "observed" and backbone != "gcn":
             raise ConfigurationError(f"propagation {propagation!r} is for the backbone gcn; {backbone} has no operator")
         self.backbone: Backbone = backbone
@@ -78,6 +87,7 @@ class NoisyGraphClient(ClientModule):
         self.propagation: Operator = propagation
         self.fidelity: Fidelity = fidelity
         self.fidelity_graph = fidelity_graph
+        self.privacy = privacy
         self.optimizer = optimizer
         self._seen: NodeGraph | None = None
 
@@ -86,6 +96,7 @@ class NoisyGraphClient(ClientModule):
         widths = [spec.sizes["num_features"], *[self.hidden] * (self.depth - 1), spec.sizes["num_classes"]]
         with streams.seeded("init"):
             self.network = NodeNetwork(self.backbone, widths, self.dropout)
+        self.register_buffer("private_steps", torch.zeros((), dtype=torch.int64))
         self.register_buffer("chosen", torch.tensor(list(OPERATORS).index(self.propagation)))
 
     def shared_state(self) -> SharedState:
@@ -124,9 +135,13 @@ class NoisyGraphClient(ClientModule):
 
     def training_step(self, batch: NodeGraph, batch_idx: int) -> dict[str, Any]:
         """Cross-entropy of the training nodes; ``logits`` of all nodes and the ``mask`` for objectives."""
-        self._seen = batch
-        logits, mask = self(batch), batch.masks["train"]
-        loss = cross_entropy(logits[mask], batch.labels[mask])
+        self._seen, mask = batch, batch.masks["train"]
+        if self.privacy is None:
+            logits = self(batch)
+            loss = cross_entropy(logits[mask], batch.labels[mask])
+        else:
+            loss, logits = private_loss(self.network, batch, self.operator(batch), self.privacy)
+            self.private_steps += 1
         size = self._size(batch, "train")
         if self._trainer is not None:
             self.log("train/loss", loss, prog_bar=True, batch_size=size)
@@ -163,7 +178,15 @@ class NoisyGraphClient(ClientModule):
             f"{split}/f1": multiclass_f1_score(logits, labels, graph.num_classes, average="macro"),
             f"{split}/loss": cross_entropy(logits, labels),
         }
+        if self.privacy is not None and self.privacy.noise_multiplier > 0:
+            scores[f"{split}/epsilon"] = torch.tensor(self.epsilon)
         self.log_dict(scores, batch_size=self._size(graph, split))
+
+    @property
+    def epsilon(self) -> float:
+        """What the training so far has told of a training label at most."""
+        assert self.privacy is not None and self.spec is not None
+        return self.privacy.epsilon(int(self.private_steps), self.spec.num_examples.get("train", 0))
 
     @staticmethod
     def _size(graph: NodeGraph, split: str) -> int:

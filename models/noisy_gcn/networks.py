@@ -31,6 +31,12 @@ class _SymmetricProduct(torch.autograd.Function):
         return ctx.operator @ grad, None
 
 
+def symmetric_product(operator: Tensor, rows: Tensor) -> Tensor:
+    """``P @ X``, differentiable in X ``[N, d]``; P ``[N, N]`` is a constant symmetric CSR matrix."""
+    product: Tensor = _SymmetricProduct.apply(rows, operator)  # type: ignore[no-untyped-call]
+    return product
+
+
 class SymmetricGCNConv(GCNConv):  # type: ignore[misc]
     """PyG's ``GCNConv`` on an operator that is symmetric and already normalised."""
 
@@ -39,8 +45,7 @@ class SymmetricGCNConv(GCNConv):  # type: ignore[misc]
 
     def message_and_aggregate(self, adj_t: Tensor, x: Tensor) -> Tensor:
         """``P @ X``."""
-        product: Tensor = _SymmetricProduct.apply(x, adj_t)  # type: ignore[no-untyped-call]
-        return product
+        return symmetric_product(adj_t, x)
 
 
 class FeatureLinear(Linear):  # type: ignore[misc]
