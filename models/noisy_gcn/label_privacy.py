@@ -10,7 +10,7 @@ sum of the clipped gradients: no gradient is ever stored per node.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -45,7 +45,8 @@ def private_loss(
         operator: P ``[N, N]``, symmetric CSR.
         mechanism: clipping and noise; the noise is drawn from the global generator of the device.
     """
-    first, second = cast(list[Any], list(network.layers))
+    layers: list[Any] = list(network.layers)
+    first, second = layers
     before = symmetric_product(operator, first.lin(graph)) + first.bias
     kept = functional.dropout(torch.ones_like(before), network.dropout, network.training)
     spread = symmetric_product(operator, functional.relu(before) * kept)
