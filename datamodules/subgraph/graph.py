@@ -29,6 +29,7 @@ class NodeGraph:
         node_ids: N names by which the owner knows the nodes.
         clean_edges: the edges before noise was added, where that is known; for measuring only.
         corrupted: whether noise was added, where that is known.
+        class_names: the classes as the owner knows them; default their numbers.
     """
 
     name: str
@@ -40,6 +41,7 @@ class NodeGraph:
     node_ids: Sequence[str]
     clean_edges: Tensor | None = None
     corrupted: bool | None = None
+    class_names: Sequence[str] | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
