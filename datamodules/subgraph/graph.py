@@ -30,6 +30,7 @@ class NodeGraph:
         clean_edges: the edges before noise was added, where that is known; for measuring only.
         corrupted: whether noise was added, where that is known.
         origin: the graph as received, where this one has replaced edges.
+        class_names: the classes as the owner knows them; default their numbers.
     """
 
     name: str
@@ -42,6 +43,7 @@ class NodeGraph:
     clean_edges: Tensor | None = None
     corrupted: bool | None = None
     origin: NodeGraph | None = None
+    class_names: Sequence[str] | None = None
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
