@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -59,7 +58,7 @@ class PropagationPilot(FederatedCallback):
     def _try(self, trainer: FederatedTrainer, client: LocalClient, operator: Operator) -> float:
         """Validation accuracy after training a copy."""
         module, data = node_parts(client)
-        trial, graph = copy.deepcopy(module), data.graph.to(client.device)
+        trial, graph = module.for_client(client.spec, module.seed), data.graph.to(client.device)
         trial.choose(operator)
         trial.train()
         optimizer = trial.configure_optimizers()
