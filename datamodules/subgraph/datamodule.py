@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from jsonargparse.typing import PositiveInt
-from lightning.fabric.utilities import rank_zero_info
+from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
@@ -20,7 +20,7 @@ from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.datamodules.subgraph.noise import EdgeNoise
 from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
 from fedlight.datamodules.subgraph.raw import SPLITS
-from fedlight.datamodules.subgraph.report import client_report, label_counts, notes, table_lines
+from fedlight.datamodules.subgraph.report import client_report, label_counts, leaks, notes, table_lines
 from fedlight.datamodules.subgraph.sources import NodeSource
 from fedlight.datamodules.subgraph.splits import check_fractions
 from fedlight.streams import Streams, root_seed
@@ -123,6 +123,8 @@ class SubgraphDataModule(FederatedDataModule):
         for name, each in clients.items():
             for note in notes(name, each):
                 rank_zero_info(note)
+        if warning := leaks(clients):
+            rank_zero_warn(warning)
         return {
             "source": type(self.source).__name__,
             "partitioner": None if self.num_clients is None else type(self.partitioner or Louvain()).__name__,
