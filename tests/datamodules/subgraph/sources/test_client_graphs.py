@@ -64,6 +64,18 @@ def test_clients_are_chosen_by_name(tmp_path: Path) -> None:
         load(ClientGraphs(tmp_path), clients=["nroth"])
 
 
+def test_a_faulty_client_stops_the_run_or_is_left_out_loudly(tmp_path: Path) -> None:
+    two_clients(tmp_path)
+    write_tables(tmp_path / "west", edges="source,target\na,zebra\n")
+    with pytest.raises(DataError, match=r"west/edges\.csv:2: 'zebra' is no node"):
+        load(ClientGraphs(tmp_path))
+    with pytest.warns(UserWarning, match=r"client west is left out: .*edges\.csv:2"):
+        data = load(ClientGraphs(tmp_path), on_client_error="skip")
+    assert [spec.name for spec in data.clients] == ["a:b", "north"]
+    assert "'zebra'" in data.excluded()["west"]
+    assert data.data_report()["excluded"] == data.excluded()
+
+
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     two_clients(tmp_path)
     with pytest.raises(
