@@ -153,10 +153,10 @@ class Federation:
             log.warning("round %d is empty: %d usable updates, %d needed", record.idx + 1, usable, self.min_clients)
             return
         self.hooks.federation("on_before_aggregate", record.reports)
-        mixing = self.server.mix(record.reports, record.idx)
         states: dict[int, SharedState] = {
             c: self.local[c].module.shared_state() for c in record.reports if c in self.local
         }
+        mixing = self.server.mix(record.reports, record.idx, states)
         self.server.apply(mixing, states)
         record.mixing = mixing
         if len(mixing.log_weights):

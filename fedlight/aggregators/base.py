@@ -21,11 +21,16 @@ class Aggregator(ABC):
     :meth:`state_dict`, so that a resumed run continues exactly.
 
     Attributes:
-        needs: ``"received"`` if the mixing fuses with the state a client had received (clients then keep a copy).
+        needs: ``"received"`` if the mixing fuses with the state a client had received (clients then keep a copy);
+            ``"gram"`` if :meth:`mix` reads ``gram``.
+        gram: ``[P, P]`` float64, inner products of the participants' updates, in the order of their reports; set anew
+            before each :meth:`mix` of an aggregator that needs it. An update is the uploaded state minus what the
+            server had sent (rows that a client does not own count as unchanged, counters are left out).
     """
 
     needs: frozenset[str] = frozenset()
     num_examples: Tensor
+    gram: Tensor
 
     def setup(self, num_examples: Sequence[int]) -> None:
         """Learn the size of the federation: training examples of each of the C clients."""
@@ -44,16 +49,27 @@ class Aggregator(ABC):
             reports: of this round's participants (at least one), ascending by client id, all finite. Each holds
                 ``loss`` and ``num_examples`` and what the client's model adds.
             round_idx: the round, from 0.
+
+        Returns:
+            A mixing, or a :class:`~fedlight.coordinate_wise.CoordinateWise` rule in its place.
         """
+
+    def server_memory(self, name: str, previous: Tensor) -> dict[str, Tensor]:
+        """What :meth:`server_step` remembers of one part before its first step (default: nothing)."""
+        return {}
 
     def server_step(self, name: str, previous: Tensor, mixed: Tensor, state: dict[str, Tensor]) -> Tensor:
         """Turn the mixed tensor of one part into the server's new one (default: take it).
+
+        Of a table it sees the rows that have an owner among the participants: the others keep their value, and
+        their rows of each memory tensor that is as large as the table.
 
         Args:
             name: of the part.
             previous: the server's value before.
             mixed: the weighted sum.
-            state: this part's own memory, empty at first; kept in checkpoints.
+            state: this part's own memory, at first :meth:`server_memory`; kept in checkpoints. Put new tensors in
+                and leave the old ones as they are: groups that part share them.
         """
         return mixed
 

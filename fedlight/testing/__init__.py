@@ -1,0 +1,7 @@
+"""Contracts that anybody's aggregator, objective or client can be held to, as lists of checks to be called."""
+
+from fedlight.testing.aggregators import aggregator_checks
+from fedlight.testing.checks import Check
+from fedlight.testing.trial import AggregatorCase
+
+__all__ = ["AggregatorCase", "Check", "aggregator_checks"]
