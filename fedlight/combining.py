@@ -12,7 +12,7 @@ from fedlight.layout import TableLayout
 from fedlight.mixing import Mixing, row_weights
 from fedlight.ranks import Ranks
 from fedlight.stacks import Stack
-from fedlight.tables import Part, SharedState, tensor_of
+from fedlight.tables import Part, SharedState, is_companion, layout_name, tensor_of
 
 
 class Combiner:
@@ -31,6 +31,10 @@ class Combiner:
         self.stack = Stack(ranks, device)
         self.schema: dict[str, Tensor] = {}
 
+    def layout(self, name: str) -> TableLayout | None:
+        """Where the clients' rows of a part lie; ``None``: it is dense."""
+        return self.layouts.get(layout_name(name))
+
     def combine(
         self, name: str, mixing: Mixing, g: int, updates: Mapping[int, SharedState]
     ) -> tuple[Tensor, Tensor | None]:
@@ -38,14 +42,14 @@ class Combiner:
         parts = {c: state[name] for c, state in updates.items() if name in state}
         if isinstance(mixing, CoordinateWise) and self.schema[name].is_floating_point():
             return self._by_rule(name, mixing, g, parts)
-        if name in self.layouts:
+        if self.layout(name) is not None:
             return self._table(name, mixing, g, parts)
         return self._dense(name, mixing, g, parts), None
 
     def _by_rule(
         self, name: str, mixing: CoordinateWise, g: int, parts: Mapping[int, Part]
     ) -> tuple[Tensor, Tensor | None]:
-        like, layout = self.schema[name], self.layouts.get(name)
+        like, layout = self.schema[name], self.layout(name)
         columns = torch.isfinite(mixing.log_weights[g]).nonzero().flatten().tolist()
         participants = [mixing.participants[column] for column in columns]
         tensors = {client: tensor_of(part) for client, part in parts.items()}
@@ -70,7 +74,8 @@ class Combiner:
         return self.ranks.sum_(total).to(like.dtype)
 
     def _table(self, name: str, mixing: Mixing, g: int, parts: Mapping[int, Part]) -> tuple[Tensor, Tensor]:
-        layout, like = self.layouts[name], self.schema[name]
+        layout, like = self.layout(name), self.schema[name]
+        assert layout is not None
         owners = [column for column, client in enumerate(mixing.participants) if client in layout.upload]
         clients = [mixing.participants[column] for column in owners]
         positions = [layout.upload[client] for client in clients]
@@ -82,7 +87,7 @@ class Combiner:
         return self.ranks.sum_(total).to(like.dtype), owned
 
     def gram(self, participants: Sequence[int], here: Sequence[int], change: Callable[[int, str], Tensor]) -> Tensor:
-        """``[P, P]`` float64 inner products of changes, over all parts of floating point, on the CPU.
+        """``[P, P]`` float64 inner products of changes, over all parts of floating point but companions.
 
         Args:
             participants: whose changes.
@@ -91,9 +96,9 @@ class Combiner:
         """
         total = torch.zeros(len(participants), len(participants), dtype=torch.float64, device=self.device)
         for name, like in self.schema.items():
-            if like.is_floating_point():
+            if like.is_floating_point() and not is_companion(name):
                 changes = {client: change(client, name) for client in here}
-                for block in self.stack.blocks(like, self.layouts.get(name), participants, changes):
+                for block in self.stack.blocks(like, self.layout(name), participants, changes):
                     flat = block.values.flatten(1)
                     total += flat @ flat.T
         return total.cpu()

@@ -12,11 +12,12 @@ from torch import Tensor
 from fedlight.aggregators import Aggregator
 from fedlight.client import ClientSpec, Report
 from fedlight.combining import Combiner
+from fedlight.errors import ConfigurationError
 from fedlight.layout import TableLayout
 from fedlight.mixing import NOTHING, Mixing
 from fedlight.payload import Payload
 from fedlight.ranks import Ranks
-from fedlight.tables import Part, RowTable, SharedState, schema_of, tensor_of
+from fedlight.tables import Part, RowTable, SharedState, is_companion, schema_of, tensor_of
 
 
 @dataclass
@@ -59,20 +60,29 @@ class Server:
         self.mixing: Mixing | None = None
 
     def agree(self, states: Mapping[int, SharedState]) -> None:
-        """Learn the name, shape and type of every part from the clients' states, on all ranks."""
+        """Learn the name, shape and type of every part from the clients' states, on all ranks.
+
+        Raises:
+            ConfigurationError: when something travels beside the parts that the aggregator does not know.
+        """
         own = {name: schema_of(part) for state in states.values() for name, part in state.items()}
         schemas = self.ranks.gather({self.ranks.rank: own})
         self.combiner.schema = {name: like for schema in schemas.values() for name, like in schema.items()}
+        for name in filter(is_companion, self.schema):
+            if name.partition("@")[2] not in self.aggregator.companions:
+                raise ConfigurationError(
+                    f"part {name!r}: {type(self.aggregator).__name__} has no use for what an objective sends; "
+                    "choose the aggregator that belongs to it (Scaffold to ControlVariates)"
+                )
 
     @property
     def schema(self) -> Mapping[str, Tensor]:
         """Shape and type of each part; a table's shape without its rows."""
         return self.combiner.schema
 
-    @property
-    def layouts(self) -> Mapping[str, TableLayout]:
-        """Where the clients' rows lie in each table."""
-        return self.combiner.layouts
+    def layout(self, name: str) -> TableLayout | None:
+        """Where the clients' rows of a part lie; ``None``: it is dense."""
+        return self.combiner.layout(name)
 
     def initialise(self, states: Mapping[int, SharedState]) -> None:
         """Start from the uniform mean of all clients' initial states (equal where they share a start)."""
@@ -105,8 +115,8 @@ class Server:
         if group == NOTHING:
             raise ValueError(f"client {client} was sent nothing, so its update is unknown; give every client a group")
         sent = self.groups[group].tensors[name]
-        if name in self.layouts:
-            sent = sent[self.layouts[name].upload[client]]
+        if (layout := self.layout(name)) is not None:
+            sent = sent[layout.upload[client]]
         return tensor_of(part).to(self.device, torch.float64) - sent.double()
 
     def apply(self, mixing: Mixing, updates: Mapping[int, SharedState]) -> None:
@@ -145,7 +155,7 @@ class Server:
             return Payload(None, 1.0, facts=facts)
         state: SharedState = {}
         for name, tensor in self.groups[group].tensors.items():
-            layout = self.layouts.get(name)
+            layout = self.layout(name)
             if layout is None:
                 state[name] = tensor
             elif client in layout.download:

@@ -89,3 +89,13 @@ def schema_of(part: Part) -> Tensor:
     """An empty tensor of the part's shape and type; a table's without rows."""
     shape = (0, part.rows.shape[1]) if isinstance(part, RowTable) else part.shape
     return torch.empty(shape, dtype=tensor_of(part).dtype)
+
+
+def is_companion(name: str) -> bool:
+    """Whether a part travels beside another one, as ``entity@control`` beside ``entity``."""
+    return "@" in name
+
+
+def layout_name(name: str) -> str:
+    """Whose rows a part has: a companion those of its part."""
+    return name.partition("@")[0]

@@ -9,6 +9,7 @@ from fedlight.aggregators.fede import FedE
 from fedlight.aggregators.fedltailor import FedLTailor
 from fedlight.aggregators.fedyogi import FedYogi
 from fedlight.aggregators.krum import Krum
+from fedlight.aggregators.scaffold import Scaffold
 from fedlight.aggregators.standalone import Standalone
 from fedlight.aggregators.trimmed_mean import TrimmedMean
 
@@ -22,6 +23,7 @@ __all__ = [
     "FedLTailor",
     "FedYogi",
     "Krum",
+    "Scaffold",
     "Standalone",
     "TrimmedMean",
 ]

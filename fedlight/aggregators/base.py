@@ -26,9 +26,11 @@ class Aggregator(ABC):
         gram: ``[P, P]`` float64, inner products of the participants' updates, in the order of their reports; set anew
             before each :meth:`mix` of an aggregator that needs it. An update is the uploaded state minus what the
             server had sent (rows that a client does not own count as unchanged, counters are left out).
+        companions: what may travel beside the shared parts, by suffix: ``"control"`` for parts ``<part>@control``.
     """
 
     needs: frozenset[str] = frozenset()
+    companions: frozenset[str] = frozenset()
     num_examples: Tensor
     gram: Tensor
 

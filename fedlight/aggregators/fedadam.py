@@ -40,8 +40,10 @@ class FedAdam(FedAvg):
         change = mixed - previous
         state["m"] = self.beta1 * state["m"] + (1 - self.beta1) * change
         state["v"] = self.second_moment(state["v"], change.square())
-        return previous + self.server_lr * state["m"] / (state["v"].sqrt() + self.tau)
+        stepped: Tensor = previous + self.server_lr * state["m"] / (state["v"].sqrt() + self.tau)
+        return stepped
 
     def second_moment(self, v: Tensor, squared: Tensor) -> Tensor:
         """The next v."""
-        return self.beta2 * v + (1 - self.beta2) * squared
+        moment: Tensor = self.beta2 * v + (1 - self.beta2) * squared
+        return moment

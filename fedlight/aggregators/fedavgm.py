@@ -29,4 +29,5 @@ class FedAvgM(FedAvg):
         coasting = self.momentum * state["velocity"]
         state["velocity"] = coasting + (mixed - previous)
         # Written around the average, so that without velocity and with eta 1 it is the average to the last bit.
-        return torch.lerp(previous, mixed, self.server_lr) + self.server_lr * coasting
+        stepped: Tensor = torch.lerp(previous, mixed, self.server_lr) + self.server_lr * coasting
+        return stepped

@@ -10,4 +10,5 @@ class FedYogi(FedAdam):
 
     def second_moment(self, v: Tensor, squared: Tensor) -> Tensor:
         """The next v."""
-        return v - (1 - self.beta2) * squared * (v - squared).sign()
+        moment: Tensor = v - (1 - self.beta2) * squared * (v - squared).sign()
+        return moment

@@ -1,7 +1,9 @@
 """Extra terms of a client's local loss; one file each."""
 
-from fedlight.objectives.base import Objective
+from fedlight.objectives.base import ExchangingObjective, Objective
 from fedlight.objectives.contrast import EmbeddingContrast
+from fedlight.objectives.control_variates import ControlVariates
+from fedlight.objectives.model_contrast import ModelContrast
 from fedlight.objectives.proximal import Proximal
 
-__all__ = ["EmbeddingContrast", "Objective", "Proximal"]
+__all__ = ["ControlVariates", "EmbeddingContrast", "ExchangingObjective", "ModelContrast", "Objective", "Proximal"]

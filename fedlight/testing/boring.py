@@ -47,7 +47,8 @@ class BoringClient(ClientModule):
     def load_shared_state(self, state: Any) -> None:
         """Take rows and dense parts."""
         assert self.spec is not None
-        self.table.data[self.spec.rows["table"].download] = state["table"].rows
+        if "table" in state:
+            self.table.data[self.spec.rows["table"].download] = state["table"].rows
         super().load_shared_state({k: v for k, v in state.items() if k != "table"})
 
     def reference_state(self) -> dict[str, Tensor]:
@@ -56,9 +57,12 @@ class BoringClient(ClientModule):
 
     def squared_error(self, batch: list[Tensor]) -> Tensor:
         """Mean over a batch of rows ``[n]``, features ``[n, d]`` and targets ``[n]``."""
-        rows, features, target = batch
-        inputs = nn.functional.dropout(self.table[rows] + features, self.dropout, self.training)
-        return (inputs @ self.weight + self.offset - target).square().mean()
+        return (self.represent(batch) @ self.weight + self.offset - batch[2]).square().mean()
+
+    def represent(self, batch: list[Tensor]) -> Tensor:
+        """The input of the linear model, ``[n, d]``."""
+        rows, features, _ = batch
+        return nn.functional.dropout(self.table[rows] + features, self.dropout, self.training)
 
     def training_step(self, batch: list[Tensor], batch_idx: int) -> dict[str, Any]:
         """The squared error; NaN at the client called ``poison``."""

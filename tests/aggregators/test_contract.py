@@ -20,6 +20,7 @@ from fedlight.aggregators import (
     FedLTailor,
     FedYogi,
     Krum,
+    Scaffold,
     Standalone,
     TrimmedMean,
 )
@@ -40,6 +41,7 @@ AGGREGATORS: dict[str, AggregatorCase | Callable[[], Aggregator]] = {
     "FedLTailor, fused with the past": lambda: FedLTailor(fusion_local="previous"),
     "FedLTailor, absent clients get the aggregate": lambda: FedLTailor(absent="global"),
     "FedYogi": AggregatorCase(FedYogi, identity=False),
+    "Scaffold": Scaffold,
     "Krum": lambda: Krum(num_malicious=0),
     "Standalone": Standalone,
     "TrimmedMean": TrimmedMean,
