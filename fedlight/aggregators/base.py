@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fedlight.client import Report
+from fedlight.errors import ConfigurationError
 from fedlight.mixing import Mixing
 
 
@@ -91,3 +92,30 @@ def losses_of(reports: Mapping[int, Report]) -> Tensor:
 def sizes_of(reports: Mapping[int, Report]) -> Tensor:
     """The participants' numbers of examples, ``[P]`` float64."""
     return torch.tensor([float(report["num_examples"]) for report in reports.values()], dtype=torch.float64)
+
+
+def field_of(reports: Mapping[int, Report], name: str, aggregator: Aggregator) -> Tensor:
+    """A field of all participants' reports, ``[P, ...]`` float64.
+
+    Raises:
+        ConfigurationError: when a client does not report it, or not in the shape of the others.
+    """
+    method = type(aggregator).__name__
+    if missing := [client for client, report in reports.items() if name not in report]:
+        raise ConfigurationError(
+            f"{method} needs clients that report {name!r}; client {missing[0]} reports "
+            f"{', '.join(sorted(reports[missing[0]]))}. Choose a model whose report() has it"
+        )
+    values = [torch.as_tensor(report[name], dtype=torch.float64) for report in reports.values()]
+    if len({value.shape for value in values}) > 1:
+        shapes = {client: list(value.shape) for client, value in zip(reports, values, strict=True)}
+        raise ConfigurationError(f"{method}: {name!r} must have the same shape at all clients, got {shapes}")
+    return torch.stack(values)
+
+
+def personal_mixing(participants: tuple[int, ...], log_weights: Tensor, num_clients: int) -> Mixing:
+    """A mixture of its own for each participant, ``log_weights [P, P]``; the other clients keep what they had."""
+    rows = torch.full((num_clients, len(participants)), -torch.inf, dtype=torch.float64)
+    rows[list(participants)] = log_weights
+    everybody = torch.arange(num_clients)
+    return Mixing(participants, rows, everybody, torch.zeros(num_clients, dtype=torch.float64))

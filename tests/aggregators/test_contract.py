@@ -11,14 +11,18 @@ from torch import Tensor
 
 import fedlight.aggregators
 from fedlight.aggregators import (
+    GCFL,
     Aggregator,
     CoordinateMedian,
+    DistributionSimilarity,
     FedAdam,
     FedAvg,
     FedAvgM,
     FedE,
+    FedGTA,
     FedLTailor,
     FedYogi,
+    GCFLPlus,
     Krum,
     Scaffold,
     Standalone,
@@ -29,20 +33,37 @@ from fedlight.mixing import Mixing
 from fedlight.testing import AggregatorCase, Check, aggregator_checks
 from tests.subclasses import concrete_classes
 
+
+def labels(name: str) -> Report:
+    """Moments of which those of a and b are alike."""
+    return {"moments": torch.tensor([1.0, float(name == "c") * 5]), "confidence": 1.0 + ord(name) - ord("a")}
+
+
+def gaussian(name: str) -> Report:
+    """One Gaussian per client."""
+    return {"mean": torch.tensor([float(ord(name) - ord("a")), 0.0]), "log_var": torch.zeros(2)}
+
+
 AGGREGATORS: dict[str, AggregatorCase | Callable[[], Aggregator]] = {
     "CoordinateMedian": CoordinateMedian,
+    "DistributionSimilarity": AggregatorCase(DistributionSimilarity, gaussian),
     "FedAdam": AggregatorCase(FedAdam, identity=False),
     "FedAvg": FedAvg,
     "FedAvgM": FedAvgM,
     "FedE": FedE,
+    "FedGTA": AggregatorCase(FedGTA, labels),
     "FedLTailor": FedLTailor,
     "FedLTailor, uniform weights": lambda: FedLTailor(weights="uniform"),
     "FedLTailor, no fusion": lambda: FedLTailor(fusion=False),
     "FedLTailor, fused with the past": lambda: FedLTailor(fusion_local="previous"),
     "FedLTailor, absent clients get the aggregate": lambda: FedLTailor(absent="global"),
     "FedYogi": AggregatorCase(FedYogi, identity=False),
-    "Scaffold": Scaffold,
+    "GCFL": GCFL,
+    "GCFL, split at once": lambda: GCFL(epsilon1=1e9, epsilon2=0.0, start_after=0),
+    "GCFLPlus": GCFLPlus,
+    "GCFLPlus, split at once": lambda: GCFLPlus(epsilon1=1e9, epsilon2=0.0, start_after=0, window=1),
     "Krum": lambda: Krum(num_malicious=0),
+    "Scaffold": Scaffold,
     "Standalone": Standalone,
     "TrimmedMean": TrimmedMean,
 }
