@@ -1,5 +1,6 @@
 """The clients: one LightningModule per system, and their parts."""
 
 from fedlight.models.kge import KGEClient
+from fedlight.models.noisy_gcn import NoisyGraphClient
 
-__all__ = ["KGEClient"]
+__all__ = ["KGEClient", "NoisyGraphClient"]

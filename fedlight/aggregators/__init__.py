@@ -13,6 +13,7 @@ from fedlight.aggregators.fedyogi import FedYogi
 from fedlight.aggregators.gcfl import GCFL
 from fedlight.aggregators.gcfl_plus import GCFLPlus
 from fedlight.aggregators.krum import Krum
+from fedlight.aggregators.noise_aware import NoiseAware
 from fedlight.aggregators.scaffold import Scaffold
 from fedlight.aggregators.standalone import Standalone
 from fedlight.aggregators.trimmed_mean import TrimmedMean
@@ -31,6 +32,7 @@ __all__ = [
     "FedYogi",
     "GCFLPlus",
     "Krum",
+    "NoiseAware",
     "Scaffold",
     "Standalone",
     "TrimmedMean",

@@ -24,7 +24,9 @@ class ObjectiveCase:
     """An objective to be checked.
 
     Args:
-        make: builds it. off: builds it with a weight of 0; ``None``: it has none.
+        make: builds it; in the outputs of a training step it finds ``loss``, ``batch_size``, ``logits [n, c]`` and
+            ``mask [n]``.
+        off: builds it with a weight of 0; ``None``: it has none.
     """
 
     make: Callable[[], Objective]
@@ -75,7 +77,10 @@ class Moment:
 
     def term(self, objective: Objective) -> Tensor | None:
         """The objective's term."""
-        return objective.loss(self.client, {}, self.batch, self.anchor)
+        values = self.client.represent(self.batch)
+        mask = torch.arange(len(values)) > 0
+        outputs = {"loss": values.sum(), "batch_size": len(values), "logits": values, "mask": mask}
+        return objective.loss(self.client, outputs, self.batch, self.anchor)
 
     def pull(self, objective: Objective) -> list[Tensor]:
         """The term, if any, and its gradients."""

@@ -24,6 +24,7 @@ from fedlight.aggregators import (
     FedYogi,
     GCFLPlus,
     Krum,
+    NoiseAware,
     Scaffold,
     Standalone,
     TrimmedMean,
@@ -37,6 +38,11 @@ from tests.subclasses import concrete_classes
 def labels(name: str) -> Report:
     """Moments of which those of a and b are alike."""
     return {"moments": torch.tensor([1.0, float(name == "c") * 5]), "confidence": 1.0 + ord(name) - ord("a")}
+
+
+def graph(name: str) -> Report:
+    """Fidelities in another order than the names."""
+    return {"fidelity": {"a": 0.8, "b": 2.6, "c": 1.8}[name], "num_nodes": 10.0}
 
 
 def gaussian(name: str) -> Report:
@@ -63,6 +69,9 @@ AGGREGATORS: dict[str, AggregatorCase | Callable[[], Aggregator]] = {
     "GCFLPlus": GCFLPlus,
     "GCFLPlus, split at once": lambda: GCFLPlus(epsilon1=1e9, epsilon2=0.0, start_after=0, window=1),
     "Krum": lambda: Krum(num_malicious=0),
+    "NoiseAware": AggregatorCase(NoiseAware, graph),
+    "NoiseAware, literal": AggregatorCase(lambda: NoiseAware(mode="literal"), graph),
+    "NoiseAware, by size": AggregatorCase(lambda: NoiseAware(mode="absdev", size_weighted=True), graph),
     "Scaffold": Scaffold,
     "Standalone": Standalone,
     "TrimmedMean": TrimmedMean,

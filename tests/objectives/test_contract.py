@@ -11,7 +11,7 @@ from torch import Tensor
 
 import fedlight.objectives
 from fedlight import Anchor, ClientModule
-from fedlight.objectives import ControlVariates, EmbeddingContrast, ModelContrast, Objective, Proximal
+from fedlight.objectives import ControlVariates, EmbeddingContrast, LogitPenalty, ModelContrast, Objective, Proximal
 from fedlight.tables import SharedState
 from fedlight.testing import Check, ObjectiveCase, objective_checks
 from tests.subclasses import concrete_classes
@@ -20,6 +20,8 @@ OBJECTIVES: dict[str, ObjectiveCase | Callable[[], Objective]] = {
     "ControlVariates": ControlVariates,
     "EmbeddingContrast": ObjectiveCase(EmbeddingContrast, lambda: EmbeddingContrast(weight=0.0)),
     "EmbeddingContrast, prose": lambda: EmbeddingContrast(direction="prose"),
+    "LogitPenalty": ObjectiveCase(LogitPenalty, lambda: LogitPenalty(epsilon=0.0)),
+    "LogitPenalty, all": lambda: LogitPenalty(scope="all", reduction="sum"),
     "ModelContrast": ObjectiveCase(ModelContrast, lambda: ModelContrast(weight=0.0)),
     "Proximal": ObjectiveCase(Proximal, lambda: Proximal(mu=0.0)),
 }
@@ -33,7 +35,7 @@ def test_every_objective_is_in_the_table() -> None:
 
 def test_every_weight_of_zero_is_checked() -> None:
     cases = [each if isinstance(each, ObjectiveCase) else ObjectiveCase(each) for each in OBJECTIVES.values()]
-    weighted = {type(each.make()) for each in cases if vars(each.make()).keys() & {"weight", "mu"}}
+    weighted = {type(each.make()) for each in cases if vars(each.make()).keys() & {"weight", "mu", "epsilon"}}
     assert weighted == {type(each.make()) for each in cases if each.off is not None}
 
 

@@ -1,0 +1,1 @@
+"""Speed and scale, with the peer beside in the same run."""
