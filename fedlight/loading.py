@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import torch
-
 from fedlight.checkpoint import Checkpoint, unpack_payload, unpack_spec
 from fedlight.client import ClientModule
 from fedlight.errors import CheckpointError
@@ -42,8 +40,7 @@ def load_client(
     client.load_state_dict(state)
     sent = client.fused(unpack_payload(state["payload"]))
     if sent is not None:
-        with torch.no_grad():
-            module.load_shared_state(sent)
+        client.sharing.load(sent)
     return module.eval()
 
 
