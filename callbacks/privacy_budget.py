@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PrivacyBudget(FederatedCallback):
-    """Ends the run after the last round in which no client's epsilon exceeds the budget.
+    """Ends the run after the last round in which no client's epsilon exceeds the budget (of clients, or of labels).
 
     Args:
         max_epsilon: the budget of each client.
@@ -40,13 +40,24 @@ class PrivacyBudget(FederatedCallback):
             rank_zero_info(f"privacy budget: epsilon {self.max_epsilon:.3g} allows no further round")
             trainer.should_stop = True
 
+    @staticmethod
+    def _under_way(trainer: FederatedTrainer) -> int:
+        """1 while a round's sum was released but the round is not counted yet."""
+        return int(trainer.record.mixing is not None)
+
     def _after_next(self, trainer: FederatedTrainer) -> float:
-        """The largest epsilon of any client if it trains once more."""
+        """The largest epsilon of any client after one more round."""
+        if trainer.privacy is not None:
+            rounds = trainer.progress.round - trainer.progress.total_empty_rounds
+            return trainer.privacy.epsilon(rounds + 1 + self._under_way(trainer), len(trainer.federation.specs))
         told: dict[int, float] = {}
         for client_id, client in trainer.federation.local.items():
             module, _ = node_parts(client)
             if module.privacy is None:
-                raise ConfigurationError("PrivacyBudget needs model.privacy: clip_norm and noise_multiplier")
+                raise ConfigurationError(
+                    "PrivacyBudget needs trainer.privacy (of clients) or model.privacy (of labels): clip_norm and "
+                    "noise_multiplier"
+                )
             releases = int(module.private_steps) + trainer.local_epochs
             told[client_id] = module.privacy.epsilon(releases, client.spec.num_examples.get("train", 0))
         return max(trainer.federation.ranks.gather(told).values(), default=0.0)

@@ -86,6 +86,18 @@ class Combiner:
                 total.index_add_(0, rows, weight[:, None] * tensor_of(parts[client]).to(self.device, torch.float64))
         return self.ranks.sum_(total).to(like.dtype), owned
 
+    def largest_weight(self, name: str, mixing: Mixing, g: int) -> float | Tensor:
+        """The largest weight in a group's sum of one part; of a table ``[n]``, row by row, 0 where nobody owns it."""
+        if (layout := self.layout(name)) is None:
+            return float(mixing.weights[g].max())
+        owners = [column for column, client in enumerate(mixing.participants) if client in layout.upload]
+        positions = [layout.upload[mixing.participants[column]] for column in owners]
+        weights, _ = row_weights(mixing.log_weights[g][owners], positions, len(layout.ids))
+        largest = torch.zeros(len(layout.ids), dtype=torch.float64, device=self.device)
+        for weight, rows in zip(weights, positions, strict=True):
+            largest[rows] = torch.maximum(largest[rows], weight)
+        return largest
+
     def gram(self, participants: Sequence[int], here: Sequence[int], change: Callable[[int, str], Tensor]) -> Tensor:
         """``[P, P]`` float64 inner products of changes, over all parts of floating point but companions.
 

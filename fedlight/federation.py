@@ -18,6 +18,7 @@ from fedlight.hooks import Hooks
 from fedlight.interrupts import Interrupted, StopSignal
 from fedlight.local import LocalClient
 from fedlight.loops import ClientLoop
+from fedlight.privacy.client_level import ClientPrivacy, RoundNoise
 from fedlight.ranks import Ranks, assign
 from fedlight.rounds import Round
 from fedlight.sampling import ClientSampler
@@ -25,7 +26,7 @@ from fedlight.server import Server
 from fedlight.sharing import Sharing
 from fedlight.streams import Streams
 from fedlight.summaries import Scores, overall
-from fedlight.tables import SharedState, num_bytes
+from fedlight.tables import SharedState, is_companion, num_bytes
 
 Split = Literal["val", "test"]
 EvaluateOn = Literal["sent", "local", "both"]
@@ -50,6 +51,10 @@ class Federation:
         seed: root of all random streams. evaluate_on: see :class:`~fedlight.FederatedTrainer`.
         min_clients: fewer usable updates make a round empty.
         private: patterns of parts that stay at the clients.
+        privacy: of whole clients.
+
+    Raises:
+        ConfigurationError: when ``privacy`` does not go with the aggregator or with what is shared.
     """
 
     def __init__(
@@ -65,7 +70,14 @@ class Federation:
         evaluate_on: EvaluateOn = "sent",
         min_clients: int = 1,
         private: Sequence[str] = (),
+        privacy: ClientPrivacy | None = None,
     ) -> None:
+        if privacy is not None and not aggregator.public_weights:
+            raise ConfigurationError(
+                f"trainer.privacy: the weights of {type(aggregator).__name__} hang on what clients report, which the "
+                "noise does not cover; use FedAvg, FedE or a server optimiser"
+            )
+        self.privacy = privacy
         self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks
         self.evaluate_on, self.min_clients = evaluate_on, min_clients
         self.report_fields: tuple[str, ...] = ()
@@ -96,6 +108,12 @@ class Federation:
     def agree(self) -> None:
         """Learn from all clients what they share, before anything else."""
         self.server.agree({c: client.shared_state() for c, client in self.local.items()})
+        counters = [name for name, like in self.server.schema.items() if not like.is_floating_point()]
+        if self.privacy is not None and (counters or any(map(is_companion, self.server.schema))):
+            raise ConfigurationError(
+                "trainer.privacy: only floating-point parts of the model can be clipped and blurred, not "
+                f"{', '.join(counters) or 'what objectives send beside them'}; keep those private (trainer.private)"
+            )
 
     def start(self) -> None:
         """Begin a new run: the server starts from the clients' common initial state."""
@@ -160,16 +178,24 @@ class Federation:
             return
         self.hooks.federation("on_before_aggregate", record.reports)
         states: dict[int, SharedState] = {c: self.local[c].shared_state() for c in record.reports if c in self.local}
-        mixing = self.server.mix(record.reports, record.idx, states)
-        self.server.apply(mixing, states)
+        mixing = self.server.mix(self._told(record.reports), record.idx, states)
+        noise = None if self.privacy is None else RoundNoise(self.privacy, self.streams, record.idx)
+        self.server.apply(mixing, states, noise)
         record.mixing = mixing
         if len(mixing.log_weights):
             record.bytes_up = sum(m["bytes_up"] for m in messages.values())
         record.bytes_down = sum(m["bytes_down"] for m in messages.values())
         self.hooks.federation("on_after_aggregate", mixing)
 
+    def _told(self, reports: Mapping[int, Report]) -> Mapping[int, Report]:
+        """What the server learns of the reports; losses are then only looked at by the simulation."""
+        if self.privacy is None:
+            return reports
+        return {client: {"num_examples": report["num_examples"]} for client, report in reports.items()}
+
     def _note_fields(self, reports: Mapping[int, Report]) -> None:
         """Print what leaves the clients, when a field is seen for the first time."""
+        reports = self._told(reports)
         fields = tuple(sorted({*self.report_fields, *(name for report in reports.values() for name in report)}))
         if fields != self.report_fields:
             self.report_fields = fields

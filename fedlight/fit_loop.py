@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING
 
 from fedlight.errors import FederationError
@@ -61,6 +62,8 @@ class FitLoop:
         self.hooks.federation("on_round_start", record.idx)
         self.federation.run_round(record)
         progress.add(record)
+        if self.trainer.privacy is not None and math.isfinite(spent := self.trainer.epsilon):
+            record.scalars["privacy/epsilon"] = spent
         self._note("train", record.idx, record.train)
         self._check_empty(record)
         if progress.round % self.trainer.check_val_every_n_rounds == 0 or self._is_last():

@@ -16,6 +16,7 @@ from fedlight.errors import ConfigurationError
 from fedlight.layout import TableLayout
 from fedlight.mixing import NOTHING, Mixing
 from fedlight.payload import Payload
+from fedlight.privacy.client_level import RoundNoise
 from fedlight.ranks import Ranks
 from fedlight.tables import Part, RowTable, SharedState, is_companion, schema_of, tensor_of
 
@@ -119,19 +120,42 @@ class Server:
             sent = sent[layout.upload[client]]
         return tensor_of(part).to(self.device, torch.float64) - sent.double()
 
-    def apply(self, mixing: Mixing, updates: Mapping[int, SharedState]) -> None:
-        """Combine this rank's ``updates`` with those of the other ranks, group by group and part by part."""
+    def apply(self, mixing: Mixing, updates: Mapping[int, SharedState], noise: RoundNoise | None = None) -> None:
+        """Combine this rank's ``updates`` with those of the other ranks, group by group and part by part.
+
+        With ``noise``, updates are clipped before and their sums blurred after.
+        """
+        if noise is not None:
+            updates = {client: self._clipped(client, state, noise) for client, state in updates.items()}
         previous = self._previous(mixing)
         groups: dict[int, Group] = {}
         for g in range(len(mixing.log_weights)):
             keeps = any(int(mixing.group_of[c]) == g for c in self.owned)
-            group = self._next_group(mixing, g, updates, previous.get(g), keeps)
+            group = self._next_group(mixing, g, updates, previous.get(g), keeps, noise)
             if keeps:
                 groups[g] = group
         self.groups, self.mixing = groups, mixing
 
+    def _clipped(self, client: int, state: SharedState, noise: RoundNoise) -> SharedState:
+        """A client's state with its whole change scaled down to the bound."""
+        changes = {name: self._change(client, name, part) for name, part in state.items()}
+        norm = torch.stack([change.square().sum() for change in changes.values()]).sum().sqrt()
+        missing = 1.0 - noise.mechanism.factors(norm)
+        clipped: SharedState = {}
+        for name, part in state.items():
+            tensor = tensor_of(part)
+            scaled = (tensor.double() - missing.to(tensor.device) * changes[name].to(tensor.device)).to(tensor.dtype)
+            clipped[name] = RowTable(part.ids, scaled) if isinstance(part, RowTable) else scaled
+        return clipped
+
     def _next_group(
-        self, mixing: Mixing, g: int, updates: Mapping[int, SharedState], old: Group | None, keeps: bool
+        self,
+        mixing: Mixing,
+        g: int,
+        updates: Mapping[int, SharedState],
+        old: Group | None,
+        keeps: bool,
+        noise: RoundNoise | None,
     ) -> Group:
         """One group's new state; all ranks combine, those with a receiver keep the result."""
         if not bool(torch.isfinite(mixing.log_weights[g]).any()):
@@ -142,6 +166,8 @@ class Server:
         for name in self.schema:
             before = old.tensors[name] if old else None
             mixed, owned = self.combiner.combine(name, mixing, g, updates)
+            if noise is not None:
+                mixed = noise.add(name, g, mixed, self.combiner.largest_weight(name, mixing, g))
             if keeps:
                 group.tensors[name] = mixed if before is None else self._step(name, before, mixed, owned, group)
         return group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -35,11 +36,25 @@ def summary(trainer: FederatedTrainer, validation: Scores, test: Scores) -> dict
         "excluded_clients": dict(trainer.datamodule.excluded()),
         "seconds": {phase: round(value, 3) for phase, value in sorted(progress.seconds.items())},
         "leaves_clients": trainer.federation.disclosed(),
+        **({} if trainer.privacy is None else {"privacy": _privacy(trainer)}),
         "bytes_up": progress.bytes_up,
         "bytes_down": progress.bytes_down,
         "test": test,
         "validation": validation,
         "versions": versions(),
+    }
+
+
+def _privacy(trainer: FederatedTrainer) -> dict[str, Any]:
+    """What is protected, and how well; epsilon is ``null`` where it is infinite."""
+    privacy, clients = trainer.privacy, len(trainer.federation.specs)
+    assert privacy is not None
+    return {
+        "protects": "the participation of a client",
+        "epsilon": trainer.epsilon if math.isfinite(trainer.epsilon) else None,
+        "delta": privacy.delta_for(clients),
+        "clip_norm": privacy.clip_norm,
+        "noise_multiplier": privacy.noise_multiplier,
     }
 
 

@@ -25,6 +25,7 @@ from fedlight.hooks import Hooks
 from fedlight.identity import check_continues, describe
 from fedlight.loops import ClientLoop
 from fedlight.objectives import Objective
+from fedlight.privacy.client_level import ClientPrivacy
 from fedlight.ranks import Ranks
 from fedlight.rounds import Progress, Round
 from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, remove_unused, write_json
@@ -67,6 +68,7 @@ class FederatedTrainer:
         aggregator: the server's rule; default FedAvg.
         objectives: extra terms of the clients' loss.
         private: patterns (``head.*``) of parts of the shared state that stay at each client (FedPer).
+        privacy: differential privacy of whole clients, for aggregators whose weights are public.
         callbacks: Lightning's or :class:`~fedlight.callbacks.FederatedCallback`.
         keep_optimizer: keep clients' optimiser states over rounds instead of starting anew.
         evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state after training;
@@ -93,6 +95,7 @@ class FederatedTrainer:
         aggregator: Aggregator | None = None,
         objectives: list[Objective] | None = None,
         private: list[str] | None = None,
+        privacy: ClientPrivacy | None = None,
         callbacks: list[Callback] | Callback | None = None,
         keep_optimizer: bool = False,
         evaluate_on: EvaluateOn = "sent",
@@ -111,7 +114,7 @@ class FederatedTrainer:
         self.sampler = UniformSampler(participation)
         self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
         self.objectives: list[Objective] = list(objectives or [])
-        self.private = list(private or [])
+        self.private, self.privacy = list(private or []), privacy
         self.evaluate_on: EvaluateOn = evaluate_on
         self.min_clients, self.max_empty_rounds = max(1, min_clients), max_empty_rounds
         self.default_root_dir, self.name, self.launcher = default_root_dir, name, launcher
@@ -144,6 +147,13 @@ class FederatedTrainer:
     def log_dir(self) -> str:
         """The run's folder, the same on all ranks."""
         return str(self.run_folder)
+
+    @property
+    def epsilon(self) -> float:
+        """What the run so far has told of any one client's participation at most; needs ``privacy``."""
+        assert self.privacy is not None
+        releases = self.progress.round - self.progress.total_empty_rounds
+        return self.privacy.epsilon(releases, len(self.federation.specs))
 
     @property
     def current_round(self) -> int:
@@ -230,7 +240,7 @@ class FederatedTrainer:
         with ranks.together():
             self.federation = federation = Federation(
                 self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
-                self._seed(source), self.evaluate_on, self.min_clients, self.private,
+                self._seed(source), self.evaluate_on, self.min_clients, self.private, self.privacy,
             )  # fmt: skip
         federation.agree()
         if source is None:
@@ -334,6 +344,7 @@ class FederatedTrainer:
             "aggregator": describe(self.aggregator),
             "objectives": describe(self.objectives),
             **({"private": self.private} if self.private else {}),
+            **({"privacy": describe(self.privacy)} if self.privacy else {}),
             "local_epochs": self.local_epochs,
             "sampler": describe(self.sampler),
             "keep_optimizer": self.keep_optimizer,

@@ -19,6 +19,7 @@ from jsonargparse import ArgumentParser
 from fedlight.cli import COMMANDS, main
 from fedlight.commands import sweep
 from fedlight.datamodules.knowledge_graph import KnowledgeGraphDataModule, SyntheticTown
+from fedlight.datamodules.subgraph import SubgraphDataModule, SyntheticBlocks
 from tests.federation import fit
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -192,8 +193,11 @@ def test_the_data_report_is_as_described() -> None:
     data = KnowledgeGraphDataModule(SyntheticTown())
     data.setup()
     report = data.data_report()
-    text = section(DOCS / "run_folder.md", "data_report.json")
-    assert set(re.findall(r"`(\w+)`", text)) == {*report, *report["clients"]["clubs"]}
+    triples, nodes = section(DOCS / "run_folder.md", "data_report.json").split("Of graphs for node classification")
+    assert set(re.findall(r"`(\w+)`", triples)) == {*report, *report["clients"]["clubs"]}
+    blocks = SubgraphDataModule(SyntheticBlocks(60), num_clients=2)
+    blocks.setup()
+    assert set(re.findall(r"`(\w+)`", nodes)) == {*blocks.data_report()}
 
 
 def script(name: str) -> ModuleType:

@@ -13,7 +13,7 @@ from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
 from fedlight.datamodules.reading import OnError
 from fedlight.datamodules.subgraph.client_data import NodeClientData
-from fedlight.datamodules.subgraph.collective import NAME, merge_clients
+from fedlight.datamodules.subgraph.collective import merge_clients
 from fedlight.datamodules.subgraph.dividing import clients_of
 from fedlight.datamodules.subgraph.federation import Division, add_noise, all_classes, node_graph
 from fedlight.datamodules.subgraph.fingerprint import fingerprint
@@ -151,7 +151,7 @@ class SubgraphDataModule(FederatedDataModule):
             "partitioner": None if self.num_clients is None else type(self.partitioner or Louvain()).__name__,
             "noise": None if self.noise is None else type(self.noise).__name__,
             "seed": seed,
-            "collective": NAME if self.collective else None,
+            "collective": self.collective,
             "classes": list(graphs[0].class_names or ()),
             "features": graphs[0].features.shape[1],
             "cut_edges": len(division.cut),

@@ -27,11 +27,13 @@ class Aggregator(ABC):
         gram: ``[P, P]`` float64, inner products of the participants' updates, in the order of their reports; set anew
             before each :meth:`mix` of an aggregator that needs it. An update is the uploaded state minus what the
             server had sent (rows that a client does not own count as unchanged, counters are left out).
+        public_weights: whether the weights hang on nothing but numbers of examples, as privacy of clients asks.
         companions: what may travel beside the shared parts, by suffix: ``"control"`` for parts ``<part>@control``.
     """
 
     needs: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
+    public_weights: bool = False
     num_examples: Tensor
     gram: Tensor
 

@@ -16,6 +16,8 @@ class FedE(Aggregator):
     over owners; that is what this class does.
     """
 
+    public_weights = True
+
     def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
         """Give every participant the same weight."""
         return Mixing.one_group(tuple(reports), torch.zeros(len(reports)), self.num_clients)

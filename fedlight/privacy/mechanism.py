@@ -56,5 +56,8 @@ class GaussianMechanism:
         """Epsilon after so many noisy means of ``examples`` protected examples."""
         if examples == 0 or releases == 0:
             return 0.0
-        delta = 1 / (10 * examples) if self.delta is None else self.delta
-        return gaussian_epsilon(self.noise_multiplier, releases, delta)
+        return gaussian_epsilon(self.noise_multiplier, releases, self.delta_for(examples))
+
+    def delta_for(self, examples: int) -> float:
+        """Delta for so many protected examples."""
+        return 1 / (10 * examples) if self.delta is None else self.delta

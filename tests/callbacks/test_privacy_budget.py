@@ -29,5 +29,5 @@ def test_the_run_ends_within_the_budget(tmp_path: Path, devices: int) -> None:
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"one round costs epsilon .*the budget is 0.1"):
         fit(tmp_path, model(), callbacks=[PrivacyBudget(0.1)])
-    with pytest.raises(ConfigurationError, match=r"needs model\.privacy"):
+    with pytest.raises(ConfigurationError, match=r"PrivacyBudget needs trainer\.privacy"):
         fit(tmp_path, callbacks=[PrivacyBudget(1.0)])

@@ -17,7 +17,7 @@ from fedlight.config import shipped_configs
 CONFIGS = shipped_configs()
 EVERY = (
     "standalone", "collective", "fedavg", "fedprox", "fedavgm", "fedadam", "fedyogi", "coordinate_median",
-    "trimmed_mean", "krum", "multi_krum", "scaffold", "gcfl", "gcfl_plus",
+    "trimmed_mean", "krum", "multi_krum", "scaffold", "gcfl", "gcfl_plus", "fedavg_private",
 )  # fmt: skip
 METHODS = {
     "fedltailor": (

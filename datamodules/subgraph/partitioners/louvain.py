@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,25 +13,40 @@ from fedlight.datamodules.subgraph.partitioners.base import IntArray, Partitione
 from fedlight.datamodules.subgraph.raw import RawGraph
 
 TOLERANCE = 20
+# Resolution of the communities along which others are cut: far finer than any share of a client.
+FINE = 30.0
+Cut = Literal["order", "communities"]
 
 
 class Louvain(Partitioner):
     """Deals Louvain communities (resolution 1) out to the clients (METHODS 2.0; Blondel et al., 2008).
 
-    Communities larger than N/C - 20 are cut in the order of their nodes. The pieces go, largest first, to the client
-    that has least so far; one that would give it more than N/C + 20 is cut again. Below 200 nodes a client the 20
-    become a tenth of N/C.
+    Communities larger than N/C - 20 are cut. The pieces go, largest first, to the client that has least so far; one
+    that would give it more than N/C + 20 is cut again. Below 200 nodes a client the 20 become a tenth of N/C.
 
     The communities come from scikit-network; time and memory are linear in N + E.
+
+    Args:
+        cut: ``order`` cuts a community in the order of its nodes, as the literature's partitions do, whatever edges
+            that loses (of Coauthor-CS over 50 clients 78 %, which leaves 30 % of the nodes without any);
+            ``communities`` cuts it between finer communities (44 % and 2 %).
     """
+
+    def __init__(self, cut: Cut = "order") -> None:
+        self.cut: Cut = cut
 
     def assign(self, graph: RawGraph, num_clients: int, min_nodes: int, seed: int) -> IntArray:
         """Return the client of each node, ``[N]``."""
         labels = communities(graph.edges, graph.num_nodes, seed)
-        return deal(labels, num_clients, min(TOLERANCE, graph.num_nodes // num_clients // 10))
+        order = np.arange(graph.num_nodes)
+        if self.cut == "communities":
+            order = np.argsort(communities(graph.edges, graph.num_nodes, seed, FINE), kind="stable")
+        owner = np.empty_like(order)
+        owner[order] = deal(labels[order], num_clients, min(TOLERANCE, graph.num_nodes // num_clients // 10))
+        return owner
 
 
-def communities(edges: Tensor, num_nodes: int, seed: int) -> IntArray:
+def communities(edges: Tensor, num_nodes: int, seed: int, resolution: float = 1.0) -> IntArray:
     """Louvain community of each node, ``[N]``."""
     from sknetwork.clustering import Louvain as Clustering
 
@@ -38,7 +54,9 @@ def communities(edges: Tensor, num_nodes: int, seed: int) -> IntArray:
         return np.arange(num_nodes)
     source, target = edges.numpy().T
     half = sp.csr_matrix((np.ones(len(source)), (source, target)), shape=(num_nodes, num_nodes))
-    method = Clustering(shuffle_nodes=True, random_state=seed % 2**32, return_probs=False, return_aggregate=False)
+    method = Clustering(
+        resolution, shuffle_nodes=True, random_state=seed % 2**32, return_probs=False, return_aggregate=False
+    )
     return np.asarray(method.fit_predict((half + half.T).tocsr()), dtype=np.int64)
 
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from fedlight.datamodules.subgraph import Louvain
+from fedlight.datamodules.subgraph import Louvain, SyntheticBlocks
 from fedlight.datamodules.subgraph.partitioners.louvain import communities, deal
 from tests.datamodules.subgraph.graphs import cliques, random_edges
 
@@ -31,6 +31,17 @@ def test_sizes_are_about_equal(sizes: list[int], num_clients: int) -> None:
     tolerance = min(20, share // 10)
     dealt = np.bincount(deal(labels, num_clients, tolerance), minlength=num_clients)
     assert dealt.max() <= share + max(tolerance, 1) and dealt.min() >= 1
+
+
+def test_large_communities_may_be_cut_where_few_edges_run() -> None:
+    """Communities of about 100 nodes, cut for 24 clients of 50: their nodes' order says nothing of their edges."""
+    graph, lost = SyntheticBlocks(1200).read(), {}
+    for partitioner in (Louvain(), Louvain(cut="communities")):
+        owner = partitioner.assign(graph, 24, 1, seed=0)
+        assert np.bincount(owner).min() >= 45 and np.bincount(owner).max() <= 55
+        source, target = graph.edges.numpy().T
+        lost[partitioner.cut] = (owner[source] != owner[target]).mean()
+    assert lost["communities"] < lost["order"] - 0.1
 
 
 def test_pieces_are_at_most_a_share_less_the_tolerance() -> None:
