@@ -21,10 +21,11 @@ class Experiment:
     """One method with one seed.
 
     Args:
-        name: of the run, ``<method>_seed<seed>``.
+        name: of the run, ``<method>_seed<seed>``, with the point of a grid in between.
         out: the sweep's folder; the run's versions, request and log lie in ``out/<name>``.
         configs: configuration names or paths, later ones on top.
         overrides: ``key=value`` pairs on top of them.
+        method: that is run.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Experiment:
     configs: tuple[str, ...]
     seed: int
     overrides: tuple[str, ...]
+    method: str = ""
 
     @property
     def folder(self) -> Path:

@@ -8,13 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from fedlight.commands.compare import compare
+from fedlight.commands.grid import Variant, read_key, variants
 from fedlight.commands.plan import Experiment
 from fedlight.commands.processes import run_all
 from fedlight.commands.runs import find_runs
+from fedlight.commands.space import Space, read_space
+from fedlight.commands.tuning import FOLDER, Budget, tune
 from fedlight.config import find_config
 from fedlight.errors import ConfigurationError, FedlightError
 
-DESCRIPTION = "Run several methods with several seeds, then compare them. Call it again to go on where it stopped."
+DESCRIPTION = (
+    "Run several methods with several seeds, on a grid of settings or after tuning each of them on validation, then "
+    "compare them. Call it again to go on where it stopped."
+)
 # The sweep sets these itself.
 _OWNED = ("config", "ckpt_path", "seed_everything", "trainer.default_root_dir", "trainer.name")
 
@@ -29,6 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", metavar="KEY=VALUE", help="override in every run: trainer.max_rounds=50; repeatable"
     )
+    parser.add_argument(
+        "--grid", action="append", metavar="KEY=[A,B]", help="run all with each of these values; repeatable: all pairs"
+    )
+    parser.add_argument(
+        "--with",
+        dest="overlays",
+        action="append",
+        metavar="A.yaml,B.yaml",
+        help="run all with each of these overlays below the method; repeatable: all pairs",
+    )
+    parser.add_argument(
+        "--tune", type=int, default=0, metavar="N", help="first tune each method in N trials on its first seed (Optuna)"
+    )
+    parser.add_argument("--space", metavar="FILE.yaml", help="what is tuned: {method or '*': {KEY: [values] or range}}")
+    parser.add_argument(
+        "--tune-metric", metavar="NAME", help="of validation, to be tuned for; default the first one in the tables"
+    )
     parser.add_argument("--out", metavar="DIR", help="the sweep's folder, default runs/sweep_<base>")
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="runs at a time; several share out the processor's threads"
@@ -41,12 +64,17 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         0 when every run finished and could be compared, 1 otherwise, 130 when interrupted.
     """
-    experiments = plan(args.config or [], args.methods or "", args.seeds, args.set or [], args.out)
+    points = variants(args.overlays or [], args.grid or [])
+    experiments = plan(args.config or [], args.methods or "", args.seeds, args.set or [], args.out, points)
     if args.jobs < 1:
         raise ConfigurationError(f"--jobs {args.jobs}: must be 1 or more")
-    for experiment in experiments:
-        experiment.check()
+    spaces = _spaces(args, points)
     try:
+        if spaces is not None:
+            budget = Budget(args.tune, args.jobs, args.tune_metric)
+            experiments = tune(experiments, spaces, budget, run_all)
+        for experiment in experiments:
+            experiment.check()
         failed = run_all(experiments, args.jobs)
     except KeyboardInterrupt:
         print("interrupted; call the same command again to go on", flush=True)
@@ -57,10 +85,28 @@ def run(args: argparse.Namespace) -> int:
     return 0 if compared and not failed else 1
 
 
+def _spaces(args: argparse.Namespace, points: Sequence[Variant]) -> dict[str, Space] | None:
+    """What is tuned, or ``None``."""
+    if args.tune < 0 or (args.tune > 0) != (args.space is not None):
+        raise ConfigurationError(
+            f"--tune {args.tune} and --space {args.space}: give both, N trials and where to search"
+        )
+    if not args.tune:
+        return None
+    if len(points) > 1:
+        raise ConfigurationError("--tune searches by itself: leave out --grid and --with, or tune first")
+    return read_space(Path(args.space))
+
+
 def plan(
-    configs: Sequence[str], methods: str, seeds: str, overrides: Sequence[str], out: str | None
+    configs: Sequence[str],
+    methods: str,
+    seeds: str,
+    overrides: Sequence[str],
+    out: str | None,
+    points: Sequence[Variant] = (Variant(),),
 ) -> list[Experiment]:
-    """Lay out the runs, methods outermost.
+    """Lay out the runs, methods outermost, seeds innermost.
 
     Raises:
         ConfigurationError: naming the option that is missing or can't be used.
@@ -69,13 +115,21 @@ def plan(
         raise ConfigurationError("--config is missing: name the base configuration, for example fedltailor/demo.yaml")
     for config in configs:
         find_config(config)
-    for pair in overrides:
+    for pair in (*overrides, *(pair for point in points for pair in point.overrides)):
         _check_override(pair)
     overlays = _overlays(methods)
     folder = Path(out or Path("runs") / f"sweep_{PurePath(configs[0]).stem}")
     return [
-        Experiment(f"{name}_seed{seed}", folder, (*configs, overlay), seed, tuple(overrides))
+        Experiment(
+            "_".join(filter(None, (name, point.label, f"seed{seed}"))),
+            folder,
+            (*configs, *point.configs, overlay),
+            seed,
+            (*overrides, *point.overrides),
+            name,
+        )
         for name, overlay in overlays.items()
+        for point in points
         for seed in _seeds(seeds)
     ]
 
@@ -103,9 +157,7 @@ def _seeds(text: str) -> list[int]:
 
 
 def _check_override(pair: str) -> None:
-    key, equals, _ = pair.partition("=")
-    if not equals or not re.fullmatch(r"[A-Za-z_][\w.+]*", key):
-        raise ConfigurationError(f"--set {pair}: must be KEY=VALUE, for example trainer.max_rounds=50")
+    key, _ = read_key("--set", pair)
     if key in _OWNED:
         raise ConfigurationError(f"--set {pair}: the sweep sets {key} itself (see --seeds, --out, --config, --methods)")
 
@@ -113,8 +165,10 @@ def _check_override(pair: str) -> None:
 def _compare(out: Path) -> bool:
     """Show what all finished runs in ``out`` reached, on test where they were tested; say whether that was possible."""
     try:
-        tested = any(run.metrics("test") for run in find_runs([out]))
-        compare([out], split="test" if tested else "validation", out=out / "compare.md")
+        paths = [folder for folder in sorted(out.iterdir()) if folder.is_dir() and folder.name != FOLDER]
+        paths = [folder for folder in paths if any(folder.glob("version_*/summary.json"))] or [out]
+        tested = any(run.metrics("test") for run in find_runs(paths))
+        compare(paths, split="test" if tested else "validation", out=out / "compare.md")
     except FedlightError as error:
         print(f"no comparison: {error}", flush=True)
         return False
