@@ -40,10 +40,12 @@ def load_client(
     module = prototype.for_client(unpack_spec(state["spec"]), source.manifest["seed"])
     client = LocalClient(unpack_spec(state["spec"]), module)
     client.load_state_dict(state)
-    sent = client.fused(unpack_payload(state["payload"]))
-    if sent is not None:
-        with torch.no_grad():
+    payload = unpack_payload(state["payload"])
+    sent = client.fused(payload)
+    with torch.no_grad():
+        if sent is not None:
             module.load_shared_state(sent)
+        module.receive_facts(payload.facts)
     return module.eval()
 
 

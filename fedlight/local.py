@@ -37,6 +37,7 @@ class LocalClient:
         keep_received: bool = False,
     ) -> None:
         self.spec, self.module, self._data = spec, module, data
+        module.use_data(data)
         self.wrapped: Any = module if wrapped is None else wrapped
         self.keep_received = keep_received
         self.received: SharedState | None = None
@@ -93,6 +94,7 @@ class LocalClient:
         state = self.fused(payload)
         if state is not None:
             self.module.load_shared_state(state)
+        self.module.receive_facts(payload.facts)
         if self.keep_received:
             self.received = clone(self.module.shared_state())
         self._rollback = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
@@ -110,14 +112,16 @@ class LocalClient:
     @contextmanager
     def deployed(self, payload: Payload | None) -> Iterator[None]:
         """Evaluate with what the client would be sent now, then give it its own state back."""
-        state = None if payload is None else self.fused(payload)
-        if state is None:
+        if payload is None:
             yield
             return
+        state = self.fused(payload)
         own = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
         try:
             with torch.no_grad():
-                self.module.load_shared_state(state)
+                if state is not None:
+                    self.module.load_shared_state(state)
+                self.module.receive_facts(payload.facts)
             yield
         finally:
             self.module.load_state_dict(own)

@@ -1,5 +1,6 @@
 """The clients: one LightningModule per system, and their parts."""
 
+from fedlight.models.invariant_gnn import InvariantGNNClient
 from fedlight.models.kge import KGEClient
 
-__all__ = ["KGEClient"]
+__all__ = ["InvariantGNNClient", "KGEClient"]
