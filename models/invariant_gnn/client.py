@@ -210,7 +210,7 @@ class InvariantGNNClient(ClusteringMixin):
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Any]:
         """One batch's loss, with every term and the masks' means as ``terms``."""
         graphs = Graphs.of(batch)
-        count = min(self.clusters.num_clusters, MOST_VIEWS) if self.views is None else self.views
+        count = min(max(self.clusters.num_clusters, 1), MOST_VIEWS) if self.views is None else self.views
         views = make_views(graphs, count, self.perturbation) if count and self.losses.environment else None
         found = self.network(graphs, views)
         targets = self.clusters.targets(batch.index) if self.clusters.has_clusters else None

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor
 
 from fedlight.client import ClientModule
+from fedlight.clustering.num_clusters import estimate_num_clusters
+from fedlight.metrics.clustering import clustering_scores, silhouette
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind, FinalClusters, NearestCenter, fit_clusters
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
 from fedlight.models.invariant_gnn.prediction import GraphClusters
 from fedlight.models.invariant_gnn.pseudo_clusters import naming
-from fedlight.models.invariant_gnn.scores import clustering_scores
 from fedlight.streams import Streams
 
 LabelFrom = Literal["own", "prototype"]
@@ -93,9 +94,10 @@ class ClusteringMixin(ClientModule):
         clusters = self.clusters
         if self.label_from == "prototype" and clusters.has_dispatched:
             return NearestCenter(clusters.dispatched.clone())
-        found = fit_clusters(self.cluster, invariant, variant, clusters.num_clusters, self.seed_of("final clusters"))
-        labels = found.assign(invariant, variant).labels
-        found.names = naming(clusters.assignment[index], labels, clusters.num_clusters)
+        seed = self.seed_of("final clusters")
+        count = clusters.num_clusters or estimate_num_clusters(invariant, seed)
+        found = fit_clusters(self.cluster, invariant, variant, count, seed)
+        found.names = naming(clusters.assignment[index], found.assign(invariant, variant).labels, count)
         return found
 
     def seed_of(self, purpose: str) -> int:
@@ -118,7 +120,8 @@ class ClusteringMixin(ClientModule):
             invariant, variant, y, index = (torch.cat(each) for each in zip(*self._seen, strict=True))
             count = len(y)
             labels = self.fit_final(invariant, variant, index).assign(invariant, variant).labels
-            scores = clustering_scores(labels, y, invariant)
+            clearness = silhouette(invariant, labels)
+            scores = clustering_scores(labels, y) | ({} if clearness is None else {"silhouette": clearness})
             self.log_dict({f"{split}/{name}": value for name, value in scores.items()})
         self._num_scored = {**self._num_scored, split: count}
         self._seen = []

@@ -59,7 +59,7 @@ def test_only_the_invariant_branch_leaves_the_client() -> None:
     for part in ("adapter", "separator", "variant", "decoder"):
         assert any(name.startswith(f"network.{part}") for name in private), part
     assert {name for name in private if name.startswith("clusters.")} == {
-        f"clusters.{name}" for name in ("assignment", "centers", "clustered", "dispatched", "epochs")
+        f"clusters.{name}" for name in ("assignment", "centers", "clustered", "count", "dispatched", "epochs")
     }
     other = client(seed=6)
     other.load_shared_state(state)
@@ -178,6 +178,18 @@ def test_the_report_speaks_of_the_clusters_after_training() -> None:
     z = module.embed(batch()).detach()
     for k in range(2):
         torch.testing.assert_close(report["prototypes"][k], z[module.clusters.assignment == k].mean(0))
+
+
+def test_an_unknown_number_of_clusters_is_found_and_told() -> None:
+    module = client(clusters=0, k_min=1)
+    assert bool(step(module)["loss"].isfinite())
+    epochs(module, 3)
+    assert bool(step(module)["loss"].isfinite())
+    module.on_train_end()
+    found = module.clusters.num_clusters
+    assert 2 <= found <= 10
+    assert len(torch.as_tensor(module.report()["cluster_sizes"])) == found
+    assert int(module.predict_step(batch(), 0).cluster.max()) < found
 
 
 def test_a_short_first_round_reports_clusters_all_the_same() -> None:

@@ -73,3 +73,16 @@ def test_its_buffers_come_back() -> None:
     other.load_state_dict(state.state_dict())
     assert torch.equal(other.assignment, state.assignment)
     assert other.has_clusters and int(other.epochs) == 4
+
+
+def test_an_unknown_number_of_clusters_is_estimated_once() -> None:
+    state = ClusterState(60, 0, 3)
+    assert state.num_clusters == 0
+    state.recluster(seen(BLOBS), 0, from_previous=False)
+    assert state.num_clusters == 3
+    assert state.centers.isfinite().all(1).sum() == 3
+    assert len(state.targets(torch.arange(2)).prototypes) == 3
+    state.dispatch(torch.zeros(3, 3), torch.tensor([True, False, True]))
+    assert state.dispatched.isfinite().all(1).tolist() == [True, False, True] + [False] * 7
+    state.recluster(seen(torch.cat([BLOBS[:20]] * 3)), 1, from_previous=False)
+    assert state.num_clusters == 3
