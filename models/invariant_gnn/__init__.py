@@ -1,0 +1,1 @@
+"""Graph-level clustering with separated invariant and variant knowledge (FGCN-DKS)."""
