@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from fedlight import FedAvg, FederatedTrainer, FitResult, load_client
+from fedlight import CommonKnowledge, FedAvg, FederatedTrainer, FitResult, load_client
 from fedlight.checkpoint import Checkpoint
-from fedlight.client import Report
-from fedlight.mixing import Mixing
 from fedlight.models.invariant_gnn import InvariantGNNClient
 from tests.graph_collection import CollectionData
 
 
-class Echo(FedAvg):
-    """FedAvg that sends each client its own prototypes back."""
-
-    def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
-        mixing = super().mix(reports, round_idx)
-        for client, report in reports.items():
-            known = torch.as_tensor(report["cluster_sizes"]) > 0
-            mixing.facts[client] = {"prototypes": report["prototypes"], "prototype_known": known}  # type: ignore[index]
-        return mixing
-
-
 def run(root: Path, rounds: int, labelled: bool = True, **options: Any) -> FitResult:
     ckpt_path = options.pop("ckpt_path", None)
-    defaults: dict[str, Any] = {"accelerator": "cpu", "local_epochs": 2, "aggregator": Echo(), "devices": 1}
+    defaults: dict[str, Any] = {"accelerator": "cpu", "local_epochs": 2, "aggregator": CommonKnowledge("hist"), "devices": 1}
     trainer = FederatedTrainer(
         **{**defaults, **options}, max_rounds=rounds, default_root_dir=str(root), enable_progress_bar=False
     )
     return trainer.fit(
-        InvariantGNNClient(width=8, warmup_epochs=1), CollectionData(labelled=labelled), ckpt_path=ckpt_path
+        InvariantGNNClient(width=8, warmup_epochs=1, k_min=1), CollectionData(labelled=labelled), ckpt_path=ckpt_path
     )
 
 
@@ -96,7 +82,7 @@ def test_dispatched_prototypes_arrive_and_stay_for_a_resume(whole: FitResult) ->
 
 def test_a_client_comes_back_with_what_it_would_be_sent(whole: FitResult) -> None:
     data = CollectionData()
-    module = load_client(whole.run_folder, "a", "last", InvariantGNNClient(width=8, warmup_epochs=1))
+    module = load_client(whole.run_folder, "a", "last", InvariantGNNClient(width=8, warmup_epochs=1, k_min=1))
     assert isinstance(module, InvariantGNNClient)
     (first, *_) = data.client(0).predict_dataloader()
     assert module.predict_step(first, 0).cluster.shape == (8,)
