@@ -1,0 +1,1 @@
+"""Speed and scale, with a peer beside ours in the same run."""
