@@ -3,13 +3,19 @@
 from fedlight.callbacks.base import FederatedCallback
 from fedlight.callbacks.checkpointing import FederatedCheckpoint
 from fedlight.callbacks.early_stopping import FederatedEarlyStopping
+from fedlight.callbacks.privacy_budget import PrivacyBudget
 from fedlight.callbacks.progress import RoundProgress
+from fedlight.callbacks.propagation_pilot import PropagationPilot
+from fedlight.callbacks.structure_reconstruction import StructureReconstruction
 from fedlight.callbacks.tensorboard import TensorBoardCurves
 
 __all__ = [
     "FederatedCallback",
     "FederatedCheckpoint",
     "FederatedEarlyStopping",
+    "PrivacyBudget",
+    "PropagationPilot",
     "RoundProgress",
+    "StructureReconstruction",
     "TensorBoardCurves",
 ]

@@ -52,6 +52,7 @@ class FederatedCallback(Callback):
     The indented hooks are Lightning's own, of the active client's module and of every callback, with ``pl_module`` =
     that module. Hooks run on every rank; a rank sees ``on_client_*`` for its own clients only. Callbacks observe: only
     models, aggregators, samplers and a callback whose purpose is to change data may change state.
+    What they want drawn they leave in ``trainer.record.scalars`` and ``figures``, by ``on_round_end``.
     State that must survive a resume goes through Lightning's ``state_dict`` and ``load_state_dict``.
     """
 

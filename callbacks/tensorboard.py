@@ -21,7 +21,8 @@ class TensorBoardCurves(FederatedCallback):
 
     Scalars are tagged ``<split>/<metric>/<client>``, and a layout puts all clients of a metric under one chart. At
     each evaluation the mixing weights are drawn as a heat map. Further scalars: effective number of clients, bytes
-    up and down, seconds per phase, and the facts the server sent to each client.
+    up and down, seconds per phase, the facts the server sent to each client, and what other callbacks left in the
+    record's ``scalars`` and ``figures``.
     """
 
     def __init__(self) -> None:
@@ -44,6 +45,10 @@ class TensorBoardCurves(FederatedCallback):
                         self._writer.add_scalar(f"{split}/{metric}/{safe_name(client)}", value, round_idx)
                         self._charts.add((split, metric))
             self._write_costs(trainer, round_idx)
+            for tag, value in trainer.record.scalars.items():
+                self._writer.add_scalar(tag, value, round_idx)
+            for tag, figure in trainer.record.figures.items():
+                self._writer.add_figure(tag, figure, round_idx)
             if trainer.record.mixing is not None:
                 self._write_mixing(trainer, trainer.record.mixing, round_idx)
 

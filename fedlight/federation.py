@@ -199,11 +199,13 @@ class Federation:
         if self.evaluate_on != "both":
             return self._score_with(client, split, self.evaluate_on)
         own, sent = self._score_with(client, split, "local"), self._score_with(client, split, "sent")
-        told = {f"{name}_local": value for name, value in own.items()}
-        return {**own, **told, **{f"{name}_global": value for name, value in sent.items()}}
+        headline = [name for name in client.module.headline if name in own]
+        local, sent = ({name: scores[name] for name in headline} for scores in (own, sent))
+        return {**own, **{f"{n}_local": v for n, v in local.items()}, **{f"{n}_global": v for n, v in sent.items()}}
 
     def _score_with(self, client: LocalClient, split: Split, which: EvaluateOn) -> dict[str, float]:
-        payload = self.server.payload(client.spec.client_id) if which == "sent" else None
+        own = which == "local" and client.trained_round is not None  # before its first training it has none
+        payload = None if own else self.server.payload(client.spec.client_id)
         with client.deployed(payload), self.streams.seeded("evaluate", client.name):
             return self.loop.evaluate(client, split, self.fabric.collect)
 

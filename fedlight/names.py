@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
-from fedlight.errors import DataError
+from fedlight.errors import ConfigurationError, DataError
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 _SUFFIXED = re.compile(r".*-[0-9a-f]{8}", re.DOTALL)
@@ -49,3 +50,20 @@ def check_client_names(names: Iterable[str]) -> list[str]:
             raise DataError(f"client names {other!r} and {name!r} are the same for some file systems: rename one")
         seen[name.casefold()] = name
     return ordered
+
+
+def choose_names(names: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
+    """Return all ``names`` of clients, or those ``chosen``, sorted.
+
+    Raises:
+        ConfigurationError: for a chosen name that is no text or that no client has, with the nearest one.
+        DataError: for names that can't be told apart.
+    """
+    for name in chosen or ():
+        if not isinstance(name, str):
+            raise ConfigurationError(f"clients: {name!r} is no text; quote names like 'no' and '007' in YAML")
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(names)[:8])}"
+            raise ConfigurationError(f"clients: no client is called {name!r}; {hint}")
+    return check_client_names(names if chosen is None else chosen)

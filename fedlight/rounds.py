@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from matplotlib.figure import Figure
+
 from fedlight.client import Report
 from fedlight.mixing import Mixing
 from fedlight.summaries import Scores
@@ -21,6 +23,7 @@ class Round:
         idx: from 0. participants: drawn clients. dropped: those whose update was unusable, with the reason.
         reports: of the usable ones. mixing: what the aggregator decided (``None``: an empty round).
         bytes_up, bytes_down: of shared states. train: loss terms per client. validation: scores, if evaluated.
+        scalars, figures: what callbacks want drawn (rank 0), by tag.
         seconds: wall time per phase: ``receive``, ``train``, ``aggregate``, ``evaluate``, ``checkpoint``, ``log``, and
             ``round`` for all of it.
     """
@@ -34,6 +37,8 @@ class Round:
     bytes_down: int = 0
     train: Scores = field(default_factory=dict)
     validation: Scores = field(default_factory=dict)
+    scalars: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @contextmanager

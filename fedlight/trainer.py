@@ -69,7 +69,7 @@ class FederatedTrainer:
         callbacks: Lightning's or :class:`~fedlight.callbacks.FederatedCallback`.
         keep_optimizer: keep clients' optimiser states over rounds instead of starting anew.
         evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state after training;
-            ``both``: metrics under their plain names and with ``_local`` are its own, those with ``_global`` the sent.
+            ``both``: as ``local``, and the headline metrics once more as ``<name>_local`` and ``<name>_global`` (sent).
         min_clients: a round with fewer usable updates is empty and changes nothing.
         max_empty_rounds: stop with an error after so many empty rounds in a row.
         default_root_dir, name: the run's folder is ``<default_root_dir>/<name>/version_N``.

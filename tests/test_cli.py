@@ -42,7 +42,14 @@ def command(program: list[str], arguments: list[str]) -> Iterator[subprocess.Pop
     """A process of its own, ended with all its children whatever happens."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     line = [*program, "fit", *arguments]
-    process = subprocess.Popen(line, cwd=ROOT, env=environment, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        line,
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )
     try:
         yield process
     finally:

@@ -19,11 +19,12 @@ from fedlight.datamodules.knowledge_graph.collective import Overlap, merge_train
 from fedlight.datamodules.knowledge_graph.federation import Member, client_specs, examples, member
 from fedlight.datamodules.knowledge_graph.fingerprint import fingerprint
 from fedlight.datamodules.knowledge_graph.queries import read_queries
-from fedlight.datamodules.knowledge_graph.reading import OnError, choose_names, read_clients
+from fedlight.datamodules.knowledge_graph.reading import OnError, read_clients
 from fedlight.datamodules.knowledge_graph.relation_leaks import leak_lines, relation_leaks
 from fedlight.datamodules.knowledge_graph.report import client_report, notes, table_lines
 from fedlight.datamodules.knowledge_graph.sharing import Table
 from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
+from fedlight.names import choose_names
 
 
 class KnowledgeGraphDataModule(FederatedDataModule):
@@ -88,7 +89,7 @@ class KnowledgeGraphDataModule(FederatedDataModule):
             ConfigurationError: for an option that does not fit the data.
         """
         if not self._specs:
-            names = choose_names(self.source, self.chosen)
+            names = choose_names(self.source.names(), self.chosen)
             raw, self._excluded = read_clients(self.source, names, self.on_client_error)
             names = [each.name for each in raw]
             entity_ids = global_ids([each.entities for each in raw], names, self.alignment)

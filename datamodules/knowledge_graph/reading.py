@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Literal
 
 from lightning.fabric.utilities import rank_zero_warn
 
 from fedlight.datamodules.knowledge_graph.labelled import LabelledGraph
 from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
-from fedlight.errors import ConfigurationError, DataError
-from fedlight.names import check_client_names
+from fedlight.errors import DataError
 
 OnError = Literal["raise", "skip"]
-
-
-def choose_names(source: GraphSource, chosen: Sequence[str] | None) -> list[str]:
-    """Return the names of all clients, or those ``chosen``, sorted.
-
-    Raises:
-        ConfigurationError: for a chosen name that is no text or that no client has, with the nearest one.
-        DataError: for names that can't be told apart.
-    """
-    names = list(source.names())
-    for name in chosen or ():
-        if not isinstance(name, str):
-            raise ConfigurationError(f"clients: {name!r} is no text; quote names like 'no' and '007' in YAML")
-        if name not in names:
-            near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(names)[:8])}"
-            raise ConfigurationError(f"clients: no client is called {name!r}; {hint}")
-    return check_client_names(names if chosen is None else chosen)
 
 
 def read_clients(

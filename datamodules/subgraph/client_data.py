@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from fedlight.data import ClientDataModule
 from fedlight.datamodules.subgraph.graph import NodeGraph
+
+Loader = DataLoader[NodeGraph] | list[Any]
 
 
 class NodeClientData(ClientDataModule):
@@ -46,21 +49,21 @@ class NodeClientData(ClientDataModule):
         self.version, edges = state_dict["version"], state_dict["edges"]
         self.graph = self.observed if edges is None else self.observed.with_edges(edges)
 
-    def train_dataloader(self) -> list[NodeGraph]:
+    def train_dataloader(self) -> Loader:
         """The graph, if it has training nodes."""
         return self._batches("train")
 
-    def val_dataloader(self) -> list[NodeGraph]:
+    def val_dataloader(self) -> Loader:
         """The graph, if it has validation nodes."""
         return self._batches("val")
 
-    def test_dataloader(self) -> list[NodeGraph]:
+    def test_dataloader(self) -> Loader:
         """The graph, if it has test nodes."""
         return self._batches("test")
 
-    def predict_dataloader(self) -> list[NodeGraph]:
+    def predict_dataloader(self) -> Loader:
         """The graph: all nodes are classified."""
-        return [self.graph]
+        return _one_batch(self.graph)
 
     def write_predictions(self, outputs: Sequence[Any], folder: Path) -> Path:
         """Write the classes of all nodes, and the edges as they are now; return the file of the classes."""
@@ -69,5 +72,10 @@ class NodeClientData(ClientDataModule):
         (probabilities,) = outputs
         return write_classes(torch.as_tensor(probabilities), self.graph, folder)
 
-    def _batches(self, split: str) -> list[NodeGraph]:
-        return [self.graph] if bool(self.graph.masks[split].any()) else []
+    def _batches(self, split: str) -> Loader:
+        return _one_batch(self.graph) if bool(self.graph.masks[split].any()) else []
+
+
+def _one_batch(graph: NodeGraph) -> Loader:
+    """A generator of its own keeps the loader from drawing from the global one."""
+    return DataLoader(cast(Any, [graph]), batch_size=None, generator=torch.Generator())

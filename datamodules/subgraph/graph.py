@@ -12,7 +12,7 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NodeGraph:
     """A simple undirected graph with features and labels of its nodes; never changed, only replaced.
 
@@ -29,6 +29,8 @@ class NodeGraph:
         node_ids: N names by which the owner knows the nodes.
         clean_edges: the edges before noise was added, where that is known; for measuring only.
         corrupted: whether noise was added, where that is known.
+        origin: the graph as received, where this one has replaced edges.
+        class_names: the classes as the owner knows them; default their numbers.
     """
 
     name: str
@@ -40,7 +42,12 @@ class NodeGraph:
     node_ids: Sequence[str]
     clean_edges: Tensor | None = None
     corrupted: bool | None = None
-    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+    origin: NodeGraph | None = None
+    class_names: Sequence[str] | None = None
+    _cache: dict[Any, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"NodeGraph({self.name!r}, {self.num_nodes} nodes, {self.num_edges} edges)"
 
     @property
     def num_nodes(self) -> int:
@@ -59,7 +66,12 @@ class NodeGraph:
 
     def with_edges(self, edges: Tensor) -> NodeGraph:
         """The same nodes with other (canonical) edges."""
-        return replace(self, edges=edges, _cache={})
+        return replace(self, edges=edges, origin=self.as_received, _cache={})
+
+    @property
+    def as_received(self) -> NodeGraph:
+        """The graph before its edges were replaced."""
+        return self.origin or self
 
     def cached(self, key: Any, make: Callable[[], T]) -> T:
         """Compute once per graph."""
@@ -79,4 +91,5 @@ class NodeGraph:
         moved = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "_cache"}
         tensors = {name: value.to(device) for name, value in moved.items() if isinstance(value, Tensor)}
         masks = {split: mask.to(device) for split, mask in self.masks.items()}
-        return NodeGraph(**{**moved, **tensors, "masks": masks})
+        origin = None if self.origin is None else self.origin.to(device)
+        return NodeGraph(**{**moved, **tensors, "masks": masks, "origin": origin})

@@ -5,6 +5,7 @@ from fedlight.aggregators.common_knowledge import CommonKnowledge
 from fedlight.aggregators.fedavg import FedAvg
 from fedlight.aggregators.fede import FedE
 from fedlight.aggregators.fedltailor import FedLTailor
+from fedlight.aggregators.noise_aware import NoiseAware
 from fedlight.aggregators.standalone import Standalone
 
-__all__ = ["Aggregator", "CommonKnowledge", "FedAvg", "FedE", "FedLTailor", "Standalone"]
+__all__ = ["Aggregator", "CommonKnowledge", "FedAvg", "FedE", "FedLTailor", "NoiseAware", "Standalone"]

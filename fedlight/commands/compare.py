@@ -19,7 +19,7 @@ from fedlight.commands.runs import find_runs
 from fedlight.errors import ConfigurationError
 
 DESCRIPTION = "Compare finished runs: mean and deviation over seeds, overall and per client, with validation curves."
-_ORDER = ("mrr", "hits@1", "hits@3", "hits@10", "acc", "nmi", "ari", "f1", "accuracy")
+_ORDER = ("accuracy", "accuracy_global", "mrr", "hits@1", "hits@3", "hits@10", "acc", "nmi", "ari", "f1")
 _SPLITS = ("test", "validation")
 
 
@@ -69,7 +69,7 @@ def compare(
 
 
 def choose_metrics(runs: Sequence[Run], wanted: Sequence[str] | None, split: str) -> list[str]:
-    """The metrics asked for, by default all that the runs have, without the variants for tied ranks.
+    """The metrics asked for, by default all that the runs have, without variants for tied ranks and copies.
 
     Raises:
         ConfigurationError: naming the split or metric that no run has.
@@ -84,7 +84,7 @@ def choose_metrics(runs: Sequence[Run], wanted: Sequence[str] | None, split: str
             raise ConfigurationError(f"--metric {name}: no run has it; there are {', '.join(near)}")
     if wanted:
         return list(dict.fromkeys(wanted))
-    plain = [name for name in found if not name.endswith(("_optimistic", "_pessimistic"))]
+    plain = [name for name in found if not name.endswith(("_optimistic", "_pessimistic", "_local"))]
     rank = {name: position for position, name in enumerate(_ORDER)}
     return sorted(plain or found, key=lambda name: (rank.get(name, len(rank)), name))
 

@@ -2,6 +2,7 @@
 
 from fedlight.objectives.base import Objective
 from fedlight.objectives.contrast import EmbeddingContrast
+from fedlight.objectives.logit_penalty import LogitPenalty
 from fedlight.objectives.proximal import Proximal
 
-__all__ = ["EmbeddingContrast", "Objective", "Proximal"]
+__all__ = ["EmbeddingContrast", "LogitPenalty", "Objective", "Proximal"]

@@ -13,7 +13,7 @@ from torch import Tensor
 
 import fedlight.aggregators
 from fedlight import ClientSpec, RowTable
-from fedlight.aggregators import Aggregator, CommonKnowledge, FedAvg, FedE, FedLTailor, Standalone
+from fedlight.aggregators import Aggregator, CommonKnowledge, FedAvg, FedE, FedLTailor, NoiseAware, Standalone
 from fedlight.client import Report
 from fedlight.local import LocalClient
 from fedlight.ranks import Ranks
@@ -32,6 +32,9 @@ AGGREGATORS: dict[str, Callable[[], Aggregator]] = {
     "FedLTailor, no fusion": lambda: FedLTailor(fusion=False),
     "FedLTailor, fused with the past": lambda: FedLTailor(fusion_local="previous"),
     "FedLTailor, absent clients get the aggregate": lambda: FedLTailor(absent="global"),
+    "NoiseAware": NoiseAware,
+    "NoiseAware, literal": lambda: NoiseAware(mode="literal"),
+    "NoiseAware, by size": lambda: NoiseAware(mode="absdev", size_weighted=True),
     "Standalone": Standalone,
 }
 every_aggregator = pytest.mark.parametrize("make", AGGREGATORS.values(), ids=AGGREGATORS)
@@ -44,6 +47,8 @@ def reports(specs: Sequence[ClientSpec], absent: str = "") -> dict[int, Report]:
             "loss": LOSSES[spec.name],
             "num_examples": float(spec.num_examples["train"]),
             **clusters(spec.name),
+            "fidelity": 2 * LOSSES[spec.name],
+            "num_nodes": 10.0,
         }
         for spec in specs
         if spec.name != absent

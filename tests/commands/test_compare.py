@@ -51,7 +51,7 @@ def test_page_and_picture_are_written_and_printed(
     assert out.read_text(encoding="utf-8") == page
     assert "![validation curves](my%20table.png)" in page
     assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    assert "| fede | 2 | 0, 1 | 10 | 7 | 12.5 | 2 | 4 |" in page
+    assert "| fede | 2 | 0, 1 | 10 | 8 | 12.5 | 2 | 4 |" in page
     assert "python -m fedlight fit --config" in page
     assert "Beware" in page, "client b is missing from standalone"
     assert page in capsys.readouterr().out

@@ -14,7 +14,8 @@ from tests.command_line import fit, summary, table, write_config
 from tests.datamodules.knowledge_graph.folders import write_client
 from tests.ranked import random_graph
 
-BASES = sorted((shipped_configs() / "fedltailor").glob("*.yaml"))
+KNOWLEDGE = sorted((shipped_configs() / "fedltailor").glob("*.yaml"))
+NODES = sorted((shipped_configs() / "fedsdr").glob("*.yaml"))
 
 
 def write_graph(root: Path) -> int:
@@ -47,8 +48,8 @@ def small_source(source: Mapping[str, Any], root: Path) -> dict[str, Any]:
     return {"root": str(root), "dataset": None, "partition_file": str(root / "deal.npz")}
 
 
-@pytest.mark.parametrize("base", BASES, ids=lambda path: path.stem)
-def test_a_shipped_configuration_runs_a_round(base: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("base", KNOWLEDGE, ids=lambda path: path.stem)
+def test_a_configuration_of_knowledge_graphs_runs_a_round(base: Path, tmp_path: Path) -> None:
     source = check_config(base)["data"]["init_args"]["source"]
     trainer = {"accelerator": "cpu", "max_rounds": 1, "local_epochs": 1, "enable_progress_bar": False}
     small: dict[str, Any] = {"trainer": trainer, "model": {"init_args": {"dim": 4, "num_negatives": 4}}}
@@ -61,3 +62,33 @@ def test_a_shipped_configuration_runs_a_round(base: Path, tmp_path: Path) -> Non
     assert run.parent.name == base.stem and said["method"] == "fedltailor" and said["rounds_run"] == 1
     assert said["bytes_up"] > 0 and 0 < said["test"]["all"]["mrr"] <= 1
     assert "nan" not in {row["value"] for row in table(run)}
+
+
+@pytest.mark.parametrize("base", NODES, ids=lambda path: path.stem)
+def test_a_configuration_of_node_classification_runs_rounds(base: Path, tmp_path: Path) -> None:
+    """Real data are replaced by the embedded network; the repair comes at once and searches exactly."""
+    trainer = {"accelerator": "cpu", "max_rounds": 2, "local_epochs": 1, "enable_progress_bar": False}
+    repair = check_config(base)["trainer"]["callbacks"][0]
+    now = {**repair["init_args"], "warmup": 1, "approximate": False}
+    network = {"class_path": "SyntheticBlocks", "init_args": {"num_nodes": 200}}
+    small: dict[str, Any] = {
+        "trainer": {**trainer, "callbacks": [{**repair, "init_args": now}]},
+        "data": {"init_args": {"source": network, "num_clients": 3}},
+    }
+    over = write_config(tmp_path / "small.yaml", small)
+    name = f"fedsdr/{base.name}"
+    run = fit(["--config", name, "--config", str(over), f"--trainer.default_root_dir={tmp_path / 'runs'}"])
+    said = summary(run)
+    assert said["method"] == said["system"] == "fedsdr" and said["rounds_run"] == 2
+    assert 0 < said["test"]["all"]["accuracy_global"] <= 1 and len(list((run / "repaired").glob("*.pt"))) == 3
+    assert {row["metric"] for row in table(run, "val")} > {"accuracy_local", "s_ide", "feature_auc", "edge_precision"}
+
+
+@pytest.mark.parametrize("method", ["fedsdr_released", "fedsdr_private", "fedsdr_plus", "fedavg_mlp", "collective"])
+def test_methods_run_on_the_demo_of_node_classification(method: str, tmp_path: Path) -> None:
+    over = write_config(
+        tmp_path / "small.yaml", {"trainer": {"max_rounds": 2, "local_epochs": 1, "accelerator": "cpu"}}
+    )
+    configs = [f"--config={name}" for name in ("fedsdr/demo.yaml", f"methods/{method}.yaml", over)]
+    run = fit([*configs, f"--trainer.default_root_dir={tmp_path / 'runs'}"])
+    assert summary(run)["method"] == method and summary(run)["test"]["all"]["accuracy"] > 0.2

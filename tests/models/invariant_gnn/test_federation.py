@@ -16,7 +16,12 @@ from tests.graph_collection import CollectionData
 
 def run(root: Path, rounds: int, labelled: bool = True, **options: Any) -> FitResult:
     ckpt_path = options.pop("ckpt_path", None)
-    defaults: dict[str, Any] = {"accelerator": "cpu", "local_epochs": 2, "aggregator": CommonKnowledge("hist"), "devices": 1}
+    defaults: dict[str, Any] = {
+        "accelerator": "cpu",
+        "local_epochs": 2,
+        "aggregator": CommonKnowledge("hist"),
+        "devices": 1,
+    }
     trainer = FederatedTrainer(
         **{**defaults, **options}, max_rounds=rounds, default_root_dir=str(root), enable_progress_bar=False
     )

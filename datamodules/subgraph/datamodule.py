@@ -1,0 +1,150 @@
+"""Federated node classification: a source of graphs, a partitioner, splits and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from jsonargparse.typing import PositiveInt
+from lightning.fabric.utilities import rank_zero_info
+
+from fedlight.client import ClientSpec
+from fedlight.data import FederatedDataModule
+from fedlight.datamodules.subgraph.client_data import NodeClientData
+from fedlight.datamodules.subgraph.collective import NAME, merge_clients
+from fedlight.datamodules.subgraph.dividing import clients_of
+from fedlight.datamodules.subgraph.federation import Division, add_noise, all_classes, node_graph
+from fedlight.datamodules.subgraph.fingerprint import fingerprint
+from fedlight.datamodules.subgraph.graph import NodeGraph
+from fedlight.datamodules.subgraph.noise import EdgeNoise
+from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
+from fedlight.datamodules.subgraph.raw import SPLITS
+from fedlight.datamodules.subgraph.report import client_report, label_counts, notes, table_lines
+from fedlight.datamodules.subgraph.sources import NodeSource
+from fedlight.datamodules.subgraph.splits import check_fractions
+from fedlight.streams import Streams, root_seed
+
+
+class SubgraphDataModule(FederatedDataModule):
+    """A federation whose clients hold parts of one graph, or graphs of their own (METHODS 2.0).
+
+    Args:
+        source: where the graph, or the clients' graphs, come from.
+        num_clients: over how many clients one graph is divided; ``null`` where clients bring their own.
+        partitioner: how it is divided; default :class:`Louvain`.
+        fractions: shares of train, val and test nodes drawn per client and class; default the splits that the data
+            give, else 0.2, 0.4, 0.4.
+        noise: what corrupts the edges of some clients before training; default nothing.
+        min_nodes: that every client gets when one graph is divided.
+        collective: train one model on all nodes and all edges, and evaluate it per client.
+        clients: names of the clients to use; default all.
+        seed: of partition, splits and noise; default that of ``seed_everything``.
+    """
+
+    def __init__(
+        self,
+        source: NodeSource,
+        num_clients: PositiveInt | None = None,
+        partitioner: Partitioner | None = None,
+        fractions: tuple[float, float, float] | None = None,
+        noise: EdgeNoise | None = None,
+        min_nodes: PositiveInt = 1,
+        collective: bool = False,
+        clients: list[str] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.source = source
+        self.num_clients = num_clients
+        self.partitioner = partitioner
+        self.fractions = None if fractions is None else check_fractions(fractions)
+        self.noise = noise
+        self.min_nodes = min_nodes
+        self.collective = collective
+        self.chosen = clients
+        self.seed = seed
+        self._graphs: list[NodeGraph] = []
+        self._specs: list[ClientSpec] = []
+        self._report: dict[str, Any] = {}
+
+    def prepare_data(self) -> None:
+        """Fetch a public graph that is not here yet (one process only)."""
+        self.source.prepare()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Read, divide, split, corrupt and report, once.
+
+        Raises:
+            DataError: for faulty data, naming file and line, or when some client would get no nodes.
+            ConfigurationError: for an option that does not fit the data.
+        """
+        if self._specs:
+            return
+        seed = root_seed() if self.seed is None else self.seed
+        division = clients_of(self.source, self.num_clients, self.partitioner, self.min_nodes, self.chosen, seed)
+        classes, streams = all_classes(division.graphs), Streams(seed)
+        graphs = [node_graph(each, classes, self.fractions, streams) for each in division.graphs]
+        if self.noise is not None:
+            graphs = add_noise(graphs, self.noise, seed)
+        self._report = self._make_report(graphs, division, seed)
+        if self.collective:
+            graphs = merge_clients(graphs, division.cut)
+        self._graphs, self._specs = graphs, [_spec(number, each) for number, each in enumerate(graphs)]
+
+    @property
+    def clients(self) -> Sequence[ClientSpec]:
+        """Specs of all clients, sorted by name."""
+        return self._specs
+
+    def client(self, client_id: int) -> NodeClientData:
+        """The data of one client."""
+        return NodeClientData(self._graphs[client_id])
+
+    def data_report(self) -> Mapping[str, Any]:
+        """What was read; see :func:`client_report` for the figures."""
+        return self._report
+
+    def fingerprints(self) -> Mapping[str, Mapping[str, str]]:
+        """``layout``: classes, width and nodes in order; ``examples``: features, edges, labels and splits."""
+        return {each.name: fingerprint(each) for each in self._graphs}
+
+    def _make_report(self, graphs: Sequence[NodeGraph], division: Division, seed: int) -> dict[str, Any]:
+        overall = torch.stack([label_counts(each) for each in graphs]).sum(0)
+        clients = {
+            graph.name: client_report(graph, cut, raw.removed, overall)
+            for graph, cut, raw in zip(graphs, division.cut_counts, division.graphs, strict=True)
+        }
+        removed = division.removed
+        if removed is not None and any(removed):
+            rank_zero_info(f"{removed.self_loops} self-loops and {removed.duplicates} duplicate edges were removed")
+        for line in table_lines(clients):
+            rank_zero_info(line)
+        for name, each in clients.items():
+            for note in notes(name, each):
+                rank_zero_info(note)
+        return {
+            "source": type(self.source).__name__,
+            "partitioner": None if self.num_clients is None else type(self.partitioner or Louvain()).__name__,
+            "noise": None if self.noise is None else type(self.noise).__name__,
+            "seed": seed,
+            "collective": NAME if self.collective else None,
+            "classes": list(graphs[0].class_names or ()),
+            "features": graphs[0].features.shape[1],
+            "cut_edges": len(division.cut),
+            "removed": None if removed is None else removed._asdict(),
+            "clients": clients,
+        }
+
+
+def _spec(client_id: int, graph: NodeGraph) -> ClientSpec:
+    return ClientSpec(
+        client_id,
+        graph.name,
+        {split: int(graph.masks[split].sum()) for split in SPLITS},
+        {
+            "num_features": graph.features.shape[1],
+            "num_classes": graph.num_classes,
+            "num_nodes": graph.num_nodes,
+        },
+    )

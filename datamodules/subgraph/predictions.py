@@ -1,0 +1,55 @@
+"""Classes of all nodes, and the edges as they are now, written with the names that people know."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlight.datamodules.subgraph.graph import NodeGraph
+from fedlight.datamodules.subgraph.raw import SPLITS
+from fedlight.names import safe_name
+
+
+def write_classes(probabilities: Tensor, graph: NodeGraph, folder: Path) -> Path:
+    """Write ``<client>.csv`` and ``<client>_edges.csv``; return the first.
+
+    A line a node: ``node_id``, ``predicted`` class, ``p_<class>`` of each class, ``split`` (empty: in none) and the
+    true ``label`` (empty: unknown). A line an edge: ``source``, ``target``.
+
+    Args:
+        probabilities: ``[N, num_classes]``.
+        graph: as it is now.
+        folder: made if need be.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    probabilities = probabilities.detach().cpu()
+    classes = np.array([*(graph.class_names or map(str, range(graph.num_classes))), ""], dtype=object)
+    splits = np.array([*SPLITS, ""], dtype=object)
+    split = torch.full((graph.num_nodes,), -1)
+    for number, name in enumerate(SPLITS):
+        split[graph.masks[name].cpu()] = number
+    columns = [
+        graph.node_ids,
+        classes[probabilities.argmax(1).numpy()],
+        *probabilities.double().numpy().round(6).T.tolist(),
+        splits[split.numpy()],
+        classes[graph.labels.cpu().numpy()],
+    ]
+    header = ["node_id", "predicted", *(f"p_{name}" for name in classes[:-1]), "split", "label"]
+    ids = np.array(graph.node_ids, dtype=object)
+    _write(
+        folder / f"{safe_name(graph.name + '_edges')}.csv", ["source", "target"], list(ids[graph.edges.cpu().numpy()].T)
+    )
+    return _write(folder / f"{safe_name(graph.name)}.csv", header, columns)
+
+
+def _write(path: Path, header: list[str], columns: list[object]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(zip(*columns, strict=True))
+    return path
