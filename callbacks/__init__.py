@@ -5,6 +5,7 @@ from fedlight.callbacks.checkpointing import FederatedCheckpoint
 from fedlight.callbacks.early_stopping import FederatedEarlyStopping
 from fedlight.callbacks.progress import RoundProgress
 from fedlight.callbacks.tensorboard import TensorBoardCurves
+from fedlight.callbacks.two_stage_kmeans import TwoStageKMeans
 
 __all__ = [
     "FederatedCallback",
@@ -12,4 +13,5 @@ __all__ = [
     "FederatedEarlyStopping",
     "RoundProgress",
     "TensorBoardCurves",
+    "TwoStageKMeans",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, Protocol
 
 from lightning.fabric.utilities import rank_zero_warn
 
@@ -16,7 +16,13 @@ from fedlight.names import check_client_names
 OnError = Literal["raise", "skip"]
 
 
-def choose_names(source: GraphSource, chosen: Sequence[str] | None) -> list[str]:
+class HasClients(Protocol):
+    """A source of clients by name."""
+
+    def names(self) -> Sequence[str]: ...  # noqa: D102
+
+
+def choose_names(source: HasClients, chosen: Sequence[str] | None) -> list[str]:
     """Return the names of all clients, or those ``chosen``, sorted.
 
     Raises:
