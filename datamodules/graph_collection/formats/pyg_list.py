@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +43,20 @@ class PyGList(CollectionFormat):
 
 
 def _load(path: Path) -> list[Data]:
+    # Not as a context manager, which on leaving would take back what PyG itself declared safe.
+    torch.serialization.add_safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage])
     try:
-        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
-            graphs = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, OSError, EOFError) as error:
-        reason = str(error).strip().splitlines()[-1] if "Unsupported" not in str(error) else _unsupported(error)
-        raise DataError(f"{path}: is no list of PyG graphs that can be loaded safely ({reason})") from error
+        graphs = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # bytes that are no pickle raise anything
+        raise DataError(f"{path}: is no list of PyG graphs that can be loaded safely ({_reason(error)})") from error
     if not isinstance(graphs, list | tuple) or not graphs or not all(isinstance(each, Data) for each in graphs):
         raise DataError(f"{path}: a list of torch_geometric.data.Data is needed, found {type(graphs).__name__}")
     return list(graphs)
 
 
-def _unsupported(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if "Unsupported" in line), "unsupported content")
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "Unsupported" in line), lines[0] if lines else type(error).__name__)
 
 
 def _edges(path: Path, position: int, graph: Data) -> Tensor:
