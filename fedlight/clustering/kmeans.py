@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 RESTARTS = 10
@@ -49,10 +50,11 @@ def kmeans(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = 
 
     values = np.ascontiguousarray(points.detach().double().cpu().numpy())
     count = min(num_clusters, distinct_points(points))
-    run = KMeans(count, n_init=RESTARTS, random_state=seed % 2**32).fit(values)
-    if start is not None and len(start) == count:
-        guided = KMeans(count, init=start.detach().double().cpu().numpy(), n_init=1).fit(values)
-        run = guided if guided.inertia_ <= run.inertia_ else run
+    with threadpool_limits(limits=1):  # the order of sums over threads changes from run to run
+        run = KMeans(count, n_init=RESTARTS, random_state=seed % 2**32).fit(values)
+        if start is not None and len(start) == count:
+            guided = KMeans(count, init=start.detach().double().cpu().numpy(), n_init=1).fit(values)
+            run = guided if guided.inertia_ <= run.inertia_ else run
     return partition(points, torch.from_numpy(run.labels_.astype(np.int64)))
 
 

@@ -28,8 +28,10 @@ def match_classes(clusters: IntArray, classes: IntArray) -> IntArray:
     table = np.zeros((len(cluster_names), len(class_names)), dtype=np.int64)
     np.add.at(table, (cluster, target), 1)
     renamed = np.full(len(cluster_names), -1, dtype=np.int64)
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    renamed[rows] = class_names[columns]
+    # Of several best maps the solver takes one by the order of rows, which must not be that of the clusters' names.
+    order = np.lexsort(table.T)
+    rows, columns = linear_sum_assignment(table[order], maximize=True)
+    renamed[order[rows]] = class_names[columns]
     return renamed[cluster]
 
 

@@ -17,9 +17,8 @@ from scipy.sparse import coo_matrix
 from torch import Tensor
 
 from fedlight.client import Report
+from fedlight.datamodules.graph_collection.buckets import DEGREE_EDGES, degree_buckets
 
-DEGREE_EDGES = (0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 32, 64)
-"""Public lower ends of the degree buckets."""
 NUM_ROLES = 2 * len(DEGREE_EDGES)
 KEPT_SHARE = 0.25
 
@@ -39,16 +38,6 @@ class Digests:
     q: Tensor
     sizes: Tensor
     sizes_with_edges: Tensor
-
-
-def degree_buckets(degrees: Tensor) -> Tensor:
-    """Index of the largest bucket edge that is at most the degree; same shape, int64.
-
-    >>> degree_buckets(torch.tensor([0, 1, 7, 8, 1000])).tolist()
-    [0, 1, 6, 7, 11]
-    """
-    edges = torch.tensor(DEGREE_EDGES, device=degrees.device)
-    return torch.bucketize(degrees, edges, right=True) - 1
 
 
 def kept_edges(mask: Tensor, edge_graph: Tensor, num_graphs: int) -> Tensor:
