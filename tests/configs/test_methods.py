@@ -15,7 +15,8 @@ from fedlight.cli import SETTINGS, FederatedCLI
 from fedlight.config import shipped_configs
 
 CONFIGS = shipped_configs()
-EVERY = ("standalone", "collective", "fedavg", "fedprox")
+SIMPLE = ("standalone", "fedavg", "fedprox")
+EVERY = (*SIMPLE, "collective")
 METHODS = {
     "fedltailor": (
         *EVERY, "fede", "fedec", "fedltailor", "fedltailor_no_contrast", "fedltailor_no_fusion",
@@ -24,6 +25,12 @@ METHODS = {
     "fedsdr": (
         *EVERY, "fedsdr", "fedsdr_released", "fedsdr_snaa_only", "fedsdr_rlsr_only", "fedsdr_input_free", "fedsdr_plus",
         "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
+    ),
+    "fgcn_dks": (
+        *SIMPLE, "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained", "fgcn_dks_gmm", "fgcn_dks_prototype",
+        "fgcn_dks_no_separation", "fgcn_dks_no_common_knowledge", "fgcn_dks_no_refinement", "fgcn_dks_no_invariance",
+        "fgcn_dks_no_diversity", "fgcn_dks_no_environment", "fgcn_dks_no_reconstruction", "fgcn_dks_no_budget",
+        "fgcn_dks_hist", "fgcn_dks_wl_hist", "fgcn_dks_rw", "fgcn_dks_sp", "fgcn_dks_lt",
     ),
 }  # fmt: skip
 BASES = [file for system in METHODS for file in sorted((CONFIGS / system).glob("*.yaml"))]
@@ -63,7 +70,7 @@ def full(section: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def test_every_shipped_file_is_covered() -> None:
     assert {file.parent.name for file in CONFIGS.rglob("*.yaml")} == {*METHODS, "methods"}
-    assert len(BASES) == len({file.name for file in BASES if file.stem != "demo"}) + len(METHODS) == 18
+    assert len(BASES) == len({file.name for file in BASES if file.stem != "demo"}) + len(METHODS) == 26
     named = {name for names in METHODS.values() for name in names}
     assert named == {file.stem for file in (CONFIGS / "methods").glob("*.yaml")}
 
@@ -80,7 +87,7 @@ def check(resolved: dict[str, Any], alone: dict[str, Any], overlay: dict[str, An
     """What the overlay says is so, it says all that makes a method, and everything else is the base's."""
     assert {"method", "aggregator", "objectives", "callbacks"} <= set(overlay["trainer"]), name
     assert overlay["trainer"]["method"] == name
-    assert resolved["data"]["init_args"]["collective"] is (name == "collective")
+    assert resolved["data"]["init_args"].get("collective", False) is (name == "collective")
     arguments = {
         "trainer": overlay["trainer"],
         **{section: overlay.get(section, {}).get("init_args", {}) for section in ("model", "data")},
