@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -12,17 +12,16 @@ from lightning.pytorch.cli import OptimizerCallable
 from torch import Tensor
 from torch.nn import Parameter
 
-from fedlight.client import ClientSpec, Report
+from fedlight.client import ClientSpec
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
-from fedlight.models.invariant_gnn.evaluation import ClusteringMixin, LabelFrom
+from fedlight.models.invariant_gnn.evaluation import LabelFrom
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind
 from fedlight.models.invariant_gnn.graphs import Graphs
-from fedlight.models.invariant_gnn.local_graphs import LocalGraphs, look_at
 from fedlight.models.invariant_gnn.masks import MaskKind
-from fedlight.models.invariant_gnn.network import Embedded, InvariantGNN, NetworkSettings
+from fedlight.models.invariant_gnn.network import Embedded, InvariantGNN, Masks, NetworkSettings
+from fedlight.models.invariant_gnn.pseudo_clustering import PseudoClusteringMixin
 from fedlight.models.invariant_gnn.readout import Readout
 from fedlight.models.invariant_gnn.reconstruction import Reconstruction
-from fedlight.models.invariant_gnn.report import cluster_report, mask_warning
 from fedlight.models.invariant_gnn.separation_loss import LossSettings, loss_terms, total
 from fedlight.models.invariant_gnn.views import ViewSettings, make_views
 from fedlight.streams import Streams
@@ -38,7 +37,7 @@ def adam(parameters: Iterable[Parameter]) -> torch.optim.Optimizer:
     return torch.optim.Adam(parameters, lr=1e-3, fused=True)
 
 
-class InvariantGNNClient(ClusteringMixin):
+class InvariantGNNClient(PseudoClusteringMixin):
     """One owner of graphs: what is common to all owners is separated from what is private, and only that is shared.
 
     Separators split every graph by masks on edges and attributes. The invariant part goes through the shared branch,
@@ -93,8 +92,6 @@ class InvariantGNNClient(ClusteringMixin):
     monitor_mode: ClassVar[Literal["min", "max"]] = "max"
     headline: ClassVar[tuple[str, ...]] = ("acc", "nmi", "ari", "f1", "silhouette")
 
-    network: InvariantGNN
-
     def __init__(
         self,
         width: PositiveInt = 32,
@@ -144,8 +141,7 @@ class InvariantGNNClient(ClusteringMixin):
         self.cluster, self.label_from = cluster, label_from
         self.k_min, self.digest_noise, self.grad_clip = k_min, digest_noise, grad_clip
         self.optimizer = optimizer
-        self._due = True
-        self._report: Report = {}
+        self._report = {}
 
     def build(self, spec: ClientSpec, streams: Streams) -> None:
         """Create the network, whose invariant branch starts alike at all clients, and the memory of clusters."""
@@ -163,22 +159,9 @@ class InvariantGNNClient(ClusteringMixin):
         """The invariant branch, live."""
         return {name: each for name, each in self.named_parameters() if name.startswith(SHARED)}
 
-    def receive_facts(self, facts: Mapping[str, float | Tensor]) -> None:
-        """Keep the dispatched ``prototypes [K, p]``, of which ``prototype_known [K]`` are there, if there are any."""
-        if "prototypes" not in facts:
-            self.clusters.forget_dispatched()
-            return
-        prototypes = torch.as_tensor(facts["prototypes"], device=self.device)
-        known = torch.as_tensor(facts["prototype_known"], device=self.device)
-        self.clusters.dispatch(prototypes, known)
-
     def identity(self) -> dict[str, Any]:
         """The shape of the network; what only training or labelling uses may change."""
         return {**super().identity(), **vars(self.shape)}
-
-    def report(self) -> Report:
-        """Prototypes, digests and sizes of the clusters, as they were when training ended."""
-        return self._report
 
     def embed(self, batch: Any) -> Tensor:
         """Invariant embeddings zbar of a batch, ``[G, p]``."""
@@ -189,23 +172,10 @@ class InvariantGNNClient(ClusteringMixin):
         found: Embedded = self.network(Graphs.of(batch))
         return found.invariant, found.variant
 
-    def on_train_start(self) -> None:
-        """A round begins: its pseudo-clusters are due."""
-        self._due = True
-
-    def on_train_epoch_start(self) -> None:
-        """Count the epoch, and compute pseudo-clusters where they are due."""
-        clusters = self.clusters
-        clusters.epochs += 1
-        if self.warming_up or not (self._due or int(clusters.epochs - clusters.clustered) >= self.recluster_epochs):
-            return
-        self._due = False
-        self._recluster()
-
-    @property
-    def warming_up(self) -> bool:
-        """Whether this epoch still does without clusters."""
-        return bool(self.clusters.epochs <= self.warmup_epochs)
+    def masks(self, batch: Any) -> tuple[Graphs, Masks]:
+        """What the separators call invariant in a batch: its graphs, each edge once, and the masks in their order."""
+        graphs = Graphs.of(batch)
+        return graphs, self.network.masks(graphs)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Any]:
         """One batch's loss, with every term and the masks' means as ``terms``."""
@@ -225,32 +195,6 @@ class InvariantGNNClient(ClusteringMixin):
         """Clip the gradient."""
         if self.grad_clip:
             torch.nn.utils.clip_grad_norm_(self.parameters(), self.grad_clip)
-
-    def on_train_end(self) -> None:
-        """Prepare the report from all graphs under the trained parameters."""
-        local = self.look_at_all()
-        if local is None:
-            return
-        if not self.clusters.has_clusters:
-            self._recluster()
-        self.clusters.look(local)
-        if self.shape.separation and (warning := mask_warning(local)):
-            log.warning("client %s: %s", self.spec.name if self.spec else "", warning)
-        generator = Streams(self.seed_of("digest noise")).generator("digest noise", round_idx=int(self.clusters.epochs))
-        self._report = cluster_report(local, self.clusters, self.k_min, self.digest_noise, generator)
-
-    def look_at_all(self) -> LocalGraphs | None:
-        """Embed all graphs of the client's data, or of the loader of a plain ``lightning.Trainer``."""
-        if self.local_data is not None:
-            return look_at(self.network, self.local_data.val_dataloader(), self.device)
-        loader = None if self._trainer is None else self._trainer.train_dataloader
-        return None if loader is None else look_at(self.network, loader, self.device)
-
-    def _recluster(self) -> None:
-        local = self.look_at_all()
-        if local is not None:
-            seed = Streams(self.seed_of("pseudo-clusters")).seed("epoch", round_idx=int(self.clusters.epochs))
-            self.clusters.recluster(local, seed, self.start_from == "previous")
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """One optimiser over all parameters, new for every call."""

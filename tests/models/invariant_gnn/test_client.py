@@ -281,3 +281,10 @@ def test_a_round_on_a_gpu() -> None:
     module.on_train_end()
     assert all(torch.as_tensor(value).device.type == "cpu" for value in module.report().values())
     assert module.predict_step(batch().to("cuda"), 0).cluster.device.type == "cpu"
+
+
+def test_masks_are_told_edge_by_edge() -> None:
+    graphs, masks = client().masks(batch())
+    assert masks.edges.shape == (graphs.edges.shape[1],)
+    assert masks.attributes.shape == graphs.x.shape
+    assert bool(((masks.edges > 0) & (masks.edges < 1)).all())
