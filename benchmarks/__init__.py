@@ -1,1 +1,1 @@
-"""Speed and scale, with a peer beside ours in the same run."""
+"""Speed and scale, with the peer beside in the same run."""

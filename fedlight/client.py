@@ -13,6 +13,7 @@ import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor
 
+from fedlight.errors import ConfigurationError
 from fedlight.streams import Streams, root_seed
 from fedlight.tables import Part, RowIndex, RowTable, SharedState
 
@@ -50,12 +51,15 @@ class Anchor:
         previous: the same at the end of its previous participation; ``None`` the first time.
         facts: small numbers the server sent to this client.
         round_idx: the round, from 0.
+        memory: what objectives keep at this client, by their name; see
+            :class:`~fedlight.objectives.ExchangingObjective`.
     """
 
     received: Mapping[str, Tensor]
     previous: Mapping[str, Tensor] | None
     facts: Mapping[str, float | Tensor]
     round_idx: int
+    memory: Mapping[str, dict[str, Tensor]] = field(default_factory=dict)
 
 
 class ClientModule(LightningModule):
@@ -124,7 +128,10 @@ class ClientModule(LightningModule):
 
     @torch.no_grad()
     def load_shared_state(self, state: Mapping[str, Part]) -> None:
-        """Take what the server sent. A :class:`RowTable` holds exactly the rows of ``spec.rows[name].download``."""
+        """Take what the server sent: all parts of the shared state, or some, where others are kept private.
+
+        A :class:`RowTable` holds exactly the rows of ``spec.rows[name].download``.
+        """
         own = self.state_dict()
         for name, part in state.items():
             if isinstance(part, RowTable):
@@ -162,6 +169,16 @@ class ClientModule(LightningModule):
     def identity(self) -> dict[str, Any]:
         """Settings without which the parameters mean something else; a checkpoint is refused where they differ."""
         return {"class": type(self).__name__}
+
+    def represent(self, batch: Any) -> Tensor:
+        """The representation of a training batch's examples, ``[n, d]``, for objectives that compare models (MOON).
+
+        ``training_step`` may return the same as ``representation``, which saves a forward pass.
+
+        Raises:
+            ConfigurationError: when this model has none (the default).
+        """
+        raise ConfigurationError(f"{type(self).__name__} has no representation of a batch that models could compare")
 
     def report(self) -> Report:
         """Facts for the server beside ``loss`` and ``num_examples``, which the client loop adds."""

@@ -22,6 +22,7 @@ from fedlight.ranks import Ranks, assign
 from fedlight.rounds import Round
 from fedlight.sampling import ClientSampler
 from fedlight.server import Server
+from fedlight.sharing import Sharing
 from fedlight.streams import Streams
 from fedlight.summaries import Scores, overall
 from fedlight.tables import SharedState, num_bytes
@@ -48,6 +49,7 @@ class Federation:
         fabric: launched. model: the prototype. data: set up. aggregator, sampler, loop, hooks: see their classes.
         seed: root of all random streams. evaluate_on: see :class:`~fedlight.FederatedTrainer`.
         min_clients: fewer usable updates make a round empty.
+        private: patterns of parts that stay at the clients.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Federation:
         seed: int,
         evaluate_on: EvaluateOn = "sent",
         min_clients: int = 1,
+        private: Sequence[str] = (),
     ) -> None:
         self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks
         self.evaluate_on, self.min_clients = evaluate_on, min_clients
@@ -84,16 +87,19 @@ class Federation:
                 module = model.for_client(spec, seed)
                 wrapped = fabric.setup_module(module)
                 keep = "received" in aggregator.needs
-                self.local[spec.client_id] = LocalClient(spec, module, data.client(spec.client_id), wrapped, keep)
+                sharing = Sharing(module, private, loop.objectives)
+                self.local[spec.client_id] = LocalClient(
+                    spec, module, data.client(spec.client_id), wrapped, keep, sharing
+                )
         self.server = Server(aggregator, self.specs, list(self.local), self.ranks, fabric.device)
 
     def agree(self) -> None:
         """Learn from all clients what they share, before anything else."""
-        self.server.agree({c: client.module.shared_state() for c, client in self.local.items()})
+        self.server.agree({c: client.shared_state() for c, client in self.local.items()})
 
     def start(self) -> None:
         """Begin a new run: the server starts from the clients' common initial state."""
-        self.server.initialise({c: client.module.shared_state() for c, client in self.local.items()})
+        self.server.initialise({c: client.shared_state() for c, client in self.local.items()})
 
     def run_round(self, record: Round) -> None:
         """One round up to the new server state; see the map in :class:`~fedlight.callbacks.FederatedCallback`.
@@ -129,7 +135,7 @@ class Federation:
                 error.add_note(f"while training client {client.name!r} in round {record.idx + 1}")
                 raise
         self.fabric.collect()
-        fault = find_fault(report, client.module.shared_state(), self.server.schema)
+        fault = find_fault(report, client.shared_state(), self.server.schema)
         client.finish(usable=fault is None)
         client.bytes_down = bytes_down
         if fault is None:
@@ -138,7 +144,7 @@ class Federation:
         return self._message(client, fault)
 
     def _message(self, client: LocalClient, fault: str | None = None) -> Message:
-        bytes_up = 0 if fault else num_bytes(client.module.shared_state())
+        bytes_up = 0 if fault else num_bytes(client.shared_state())
         return Message({} if fault else client.report, fault, bytes_up, client.bytes_down)
 
     def _aggregate(self, record: Round, messages: Mapping[int, Mapping[str, Any]]) -> None:
@@ -153,10 +159,8 @@ class Federation:
             log.warning("round %d is empty: %d usable updates, %d needed", record.idx + 1, usable, self.min_clients)
             return
         self.hooks.federation("on_before_aggregate", record.reports)
-        mixing = self.server.mix(record.reports, record.idx)
-        states: dict[int, SharedState] = {
-            c: self.local[c].module.shared_state() for c in record.reports if c in self.local
-        }
+        states: dict[int, SharedState] = {c: self.local[c].shared_state() for c in record.reports if c in self.local}
+        mixing = self.server.mix(record.reports, record.idx, states)
         self.server.apply(mixing, states)
         record.mixing = mixing
         if len(mixing.log_weights):
@@ -212,7 +216,7 @@ class Federation:
     def disclosed(self) -> dict[str, list[str]]:
         """What leaves every client, by name: parts of the shared state, and fields of the report."""
         parts = [
-            f"{name} {['rows', *like.shape[1:]] if name in self.server.layouts else list(like.shape)} {like.dtype}"
+            f"{name} {['rows', *like.shape[1:]] if self.server.layout(name) else list(like.shape)} {like.dtype}"
             for name, like in sorted(self.server.schema.items())
         ]
         return {"shared_state": parts, "report": list(self.report_fields)}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import torch
-
 from fedlight.checkpoint import Checkpoint, unpack_payload, unpack_spec
 from fedlight.client import ClientModule
 from fedlight.errors import CheckpointError
@@ -42,10 +40,9 @@ def load_client(
     client.load_state_dict(state)
     payload = unpack_payload(state["payload"])
     sent = client.fused(payload)
-    with torch.no_grad():
-        if sent is not None:
-            module.load_shared_state(sent)
-        module.receive_facts(payload.facts)
+    if sent is not None:
+        client.sharing.load(sent)
+    module.receive_facts(payload.facts)
     return module.eval()
 
 

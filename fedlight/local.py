@@ -14,7 +14,8 @@ from fedlight.data import ClientDataModule
 from fedlight.errors import CheckpointError
 from fedlight.mixing import fuse
 from fedlight.payload import Payload
-from fedlight.tables import Part, RowTable, SharedState, clone, num_bytes, pack, unpack
+from fedlight.sharing import Sharing
+from fedlight.tables import Part, RowTable, SharedState, clone, is_companion, num_bytes, pack, unpack
 
 
 class LocalClient:
@@ -26,6 +27,7 @@ class LocalClient:
         spec: of the client. module: built for it. data: of the client.
         wrapped: the module as Fabric set it up, for steps under its precision; default the module.
         keep_received: also keep the shared state as received before the last training (some mixings fuse with it).
+        sharing: what leaves and enters the client; default the whole shared state of the module.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class LocalClient:
         data: ClientDataModule | None = None,
         wrapped: Any = None,
         keep_received: bool = False,
+        sharing: Sharing | None = None,
     ) -> None:
         self.spec, self.module, self._data = spec, module, data
+        self.sharing = sharing or Sharing(module)
         module.use_data(data)
         self.wrapped: Any = module if wrapped is None else wrapped
         self.keep_received = keep_received
@@ -46,6 +50,7 @@ class LocalClient:
         self.report: Report = {}
         self.bytes_down = 0
         self._rollback: dict[str, Tensor] = {}
+        self._memory: dict[str, dict[str, Tensor]] = {}
 
     @property
     def name(self) -> str:
@@ -69,11 +74,18 @@ class LocalClient:
             return None
         if self.trained_round is None or payload.self_weight == 0.0:
             return payload.state
-        own = self.module.shared_state() if payload.fuse_with == "uploaded" else self.received
+        own = self.sharing.model_state() if payload.fuse_with == "uploaded" else self.received
         if own is None:
             return payload.state
         share = payload.self_weight
-        return {name: self._fuse_part(name, own[name], part, share) for name, part in payload.state.items()}
+        return {
+            name: part if is_companion(name) else self._fuse_part(name, own[name], part, share)
+            for name, part in payload.state.items()
+        }
+
+    def shared_state(self) -> SharedState:
+        """All that this client would send now."""
+        return self.sharing.state()
 
     def _fuse_part(self, name: str, own: Part, received: Part, share: float) -> Part:
         if isinstance(received, Tensor):
@@ -92,14 +104,16 @@ class LocalClient:
         reference = self.module.reference_state()
         previous = None if self.trained_round is None else {n: t.detach().clone() for n, t in reference.items()}
         state = self.fused(payload)
+        self._memory = {name: dict(memory) for name, memory in self.sharing.memory.items()}
         if state is not None:
-            self.module.load_shared_state(state)
+            self.sharing.load(state)
+            self.sharing.receive(state)
         self.module.receive_facts(payload.facts)
         if self.keep_received:
-            self.received = clone(self.module.shared_state())
+            self.received = clone(self.sharing.model_state())
         self._rollback = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
         begun = {name: tensor.detach().clone() for name, tensor in self.module.reference_state().items()}
-        return Anchor(begun, previous, payload.facts, round_idx), num_bytes(payload.state or {})
+        return Anchor(begun, previous, payload.facts, round_idx, self.sharing.memory), num_bytes(payload.state or {})
 
     @torch.no_grad()
     def finish(self, usable: bool) -> None:
@@ -107,7 +121,10 @@ class LocalClient:
         if not usable:
             self.module.load_state_dict(self._rollback)
             self.optimizer_states = None
-        self._rollback = {}
+            for name, memory in self._memory.items():
+                self.sharing.memory[name].clear()
+                self.sharing.memory[name].update(memory)
+        self._rollback, self._memory = {}, {}
 
     @contextmanager
     def deployed(self, payload: Payload | None) -> Iterator[None]:
@@ -118,10 +135,9 @@ class LocalClient:
         state = self.fused(payload)
         own = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
         try:
-            with torch.no_grad():
-                if state is not None:
-                    self.module.load_shared_state(state)
-                self.module.receive_facts(payload.facts)
+            if state is not None:
+                self.sharing.load(state)
+            self.module.receive_facts(payload.facts)
             yield
         finally:
             self.module.load_state_dict(own)
@@ -132,6 +148,7 @@ class LocalClient:
         return {
             "module": self.module.state_dict(),
             "received": received,
+            "memory": self.sharing.memory,
             "optimizers": self.optimizer_states,
             "trained_round": self.trained_round,
             "report": dict(self.report),
@@ -152,6 +169,8 @@ class LocalClient:
             raise CheckpointError(f"client {self.name!r}: the checkpoint does not fit this model: {reason}") from error
         packed = state["received"]
         self.received = None if packed is None else {n: unpack(part, self.device) for n, part in packed.items()}
+        for name, memory in state.get("memory", {}).items():
+            self.sharing.memory[name] = {key: tensor.to(self.device) for key, tensor in memory.items()}
         self.optimizer_states = state["optimizers"]
         self.trained_round, self.report = state["trained_round"], dict(state["report"])
         self.bytes_down = state["bytes_down"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -38,22 +39,29 @@ class ClientLoop:
 
     def train(self, client: LocalClient, anchor: Anchor) -> Report:
         """Run ``local_epochs`` over all batches of the client; return its report."""
-        module, totals = client.module, Totals()
+        module, totals, rates = client.module, Totals(), []
         optimizer, scheduler = self._optimizers(client)
         module.train()
         self.hooks.client("on_train_start", module)
         for _ in range(self.local_epochs):
             self.hooks.client("on_train_epoch_start", module)
             for batch_idx, batch in enumerate(client.data.train_dataloader()):
+                rates.append(self._rate(optimizer))
                 self._step(client, batch, batch_idx, optimizer, anchor, totals)
             if scheduler is not None:
                 scheduler.step()
             self.hooks.client("on_train_epoch_end", module)
+        client.sharing.finish(anchor, math.fsum(rates))
         self.hooks.client("on_train_end", module)
         optimizer.zero_grad(set_to_none=True)
         client.optimizer_states = [optimizer.state_dict()] if self.keep_optimizer else None
         size = float(client.spec.num_examples.get("train", 0))
         return {**totals.means(), **module.report(), "num_examples": size}
+
+    @staticmethod
+    def _rate(optimizer: Any) -> float:
+        """The learning rate of the next step, the largest where parameters have rates of their own."""
+        return max(float(group.get("lr", 0.0)) for group in optimizer.param_groups)
 
     def _step(
         self,

@@ -20,7 +20,8 @@ class Mixing:
     Shapes: P participants, C clients of the federation, G groups.
         participants: ``P`` client ids, ascending.
         log_weights: ``[G, P]`` float64. One row per group; a softmax gives the weights. For a row of a table the
-            softmax runs over the row's owners among the participants, so nothing is ever 0/0.
+            softmax runs over the row's owners among the participants, so nothing is ever 0/0. A group whose row is
+            all ``-inf`` has no participant and keeps its state.
         group_of: ``[C]`` int64. The group each client receives, or ``NOTHING``.
         self_weight: ``[C]`` float64 in [0, 1]. The client keeps this share of its own state and takes the rest from
             its group; applied on the client, and only if it has trained before.
@@ -71,13 +72,13 @@ class Mixing:
 
     @property
     def weights(self) -> Tensor:
-        """``[G, P]`` weights of dense parts; each row sums to 1."""
-        return torch.softmax(self.log_weights, dim=1)
+        """``[G, P]`` weights of dense parts; each row sums to 1, or is 0 where the group has no participant."""
+        return torch.softmax(self.log_weights, dim=1).nan_to_num(0.0)
 
     @property
     def effective_clients(self) -> Tensor:
-        """``[G]`` effective number of clients, 1 / sum of squared weights."""
-        return 1.0 / self.weights.square().sum(1)
+        """``[G]`` effective number of clients, 1 / sum of squared weights; 0 for a group without participant."""
+        return self.weights.square().sum(1).reciprocal().nan_to_num(0.0, posinf=0.0)
 
 
 def owner_weights(log_weights: Tensor, owned: Tensor) -> Tensor:

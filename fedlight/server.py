@@ -11,11 +11,13 @@ from torch import Tensor
 
 from fedlight.aggregators import Aggregator
 from fedlight.client import ClientSpec, Report
+from fedlight.combining import Combiner
+from fedlight.errors import ConfigurationError
 from fedlight.layout import TableLayout
-from fedlight.mixing import NOTHING, Mixing, row_weights
+from fedlight.mixing import NOTHING, Mixing
 from fedlight.payload import Payload
 from fedlight.ranks import Ranks
-from fedlight.tables import Part, RowTable, SharedState
+from fedlight.tables import Part, RowTable, SharedState, is_companion, schema_of, tensor_of
 
 
 @dataclass
@@ -53,41 +55,96 @@ class Server:
         self.num_clients, self.owned = len(clients), list(owned)
         aggregator.setup([spec.num_examples.get("train", 0) for spec in clients])
         names = sorted({name for spec in clients for name in spec.rows})
-        self.layouts = {name: TableLayout(name, clients, device) for name in names}
+        self.combiner = Combiner({name: TableLayout(name, clients, device) for name in names}, ranks, device)
         self.groups: dict[int, Group] = {}
         self.mixing: Mixing | None = None
 
     def agree(self, states: Mapping[int, SharedState]) -> None:
-        """Learn the name, shape and type of every part from the clients' states, on all ranks."""
-        own = {name: _schema(part) for state in states.values() for name, part in state.items()}
+        """Learn the name, shape and type of every part from the clients' states, on all ranks.
+
+        Raises:
+            ConfigurationError: when something travels beside the parts that the aggregator does not know.
+        """
+        own = {name: schema_of(part) for state in states.values() for name, part in state.items()}
         schemas = self.ranks.gather({self.ranks.rank: own})
-        self.schema: dict[str, Tensor] = {name: like for schema in schemas.values() for name, like in schema.items()}
+        self.combiner.schema = {name: like for schema in schemas.values() for name, like in schema.items()}
+        for name in filter(is_companion, self.schema):
+            if name.partition("@")[2] not in self.aggregator.companions:
+                raise ConfigurationError(
+                    f"part {name!r}: {type(self.aggregator).__name__} has no use for what an objective sends; "
+                    "choose the aggregator that belongs to it (Scaffold to ControlVariates)"
+                )
+
+    @property
+    def schema(self) -> Mapping[str, Tensor]:
+        """Shape and type of each part; a table's shape without its rows."""
+        return self.combiner.schema
+
+    def layout(self, name: str) -> TableLayout | None:
+        """Where the clients' rows of a part lie; ``None``: it is dense."""
+        return self.combiner.layout(name)
 
     def initialise(self, states: Mapping[int, SharedState]) -> None:
         """Start from the uniform mean of all clients' initial states (equal where they share a start)."""
         everybody = tuple(range(self.num_clients))
         self.apply(Mixing.one_group(everybody, torch.zeros(self.num_clients), self.num_clients), states)
 
-    def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
-        """Let the aggregator decide."""
+    def mix(
+        self, reports: Mapping[int, Report], round_idx: int, updates: Mapping[int, SharedState] | None = None
+    ) -> Mixing:
+        """Let the aggregator decide; ``updates`` are those of this rank's participants.
+
+        A collective where the aggregator needs the gram matrix of the updates.
+        """
+        if "gram" in self.aggregator.needs:
+            self.aggregator.gram = self._gram(tuple(reports), updates or {})
         return self.aggregator.mix(reports, round_idx)
+
+    def _gram(self, participants: tuple[int, ...], updates: Mapping[int, SharedState]) -> Tensor:
+        """``[P, P]``: inner products of uploaded minus sent states."""
+
+        def change(client: int, name: str) -> Tensor:
+            return self._change(client, name, updates[client][name])
+
+        return self.combiner.gram(participants, list(updates), change)
+
+    def _change(self, client: int, name: str, part: Part) -> Tensor:
+        """One part's update of one client of this rank."""
+        assert self.mixing is not None
+        group = int(self.mixing.group_of[client])
+        if group == NOTHING:
+            raise ValueError(f"client {client} was sent nothing, so its update is unknown; give every client a group")
+        sent = self.groups[group].tensors[name]
+        if (layout := self.layout(name)) is not None:
+            sent = sent[layout.upload[client]]
+        return tensor_of(part).to(self.device, torch.float64) - sent.double()
 
     def apply(self, mixing: Mixing, updates: Mapping[int, SharedState]) -> None:
         """Combine this rank's ``updates`` with those of the other ranks, group by group and part by part."""
         previous = self._previous(mixing)
         groups: dict[int, Group] = {}
         for g in range(len(mixing.log_weights)):
-            old = previous.get(g)
-            group = Group({}, old.memory if old else {})
             keeps = any(int(mixing.group_of[c]) == g for c in self.owned)
-            for name in self.schema:
-                before = old.tensors[name] if old else None
-                mixed = self._combine(name, mixing, g, updates, before)
-                if keeps:
-                    group.tensors[name] = mixed if before is None else self._step(name, before, mixed, group)
+            group = self._next_group(mixing, g, updates, previous.get(g), keeps)
             if keeps:
                 groups[g] = group
         self.groups, self.mixing = groups, mixing
+
+    def _next_group(
+        self, mixing: Mixing, g: int, updates: Mapping[int, SharedState], old: Group | None, keeps: bool
+    ) -> Group:
+        """One group's new state; all ranks combine, those with a receiver keep the result."""
+        if not bool(torch.isfinite(mixing.log_weights[g]).any()):
+            if keeps and old is None:
+                raise ValueError(f"group {g} has neither a participant nor an earlier state")
+            return old or Group({})
+        group = Group({}, {name: dict(memory) for name, memory in old.memory.items()} if old else {})
+        for name in self.schema:
+            before = old.tensors[name] if old else None
+            mixed, owned = self.combiner.combine(name, mixing, g, updates)
+            if keeps:
+                group.tensors[name] = mixed if before is None else self._step(name, before, mixed, owned, group)
+        return group
 
     def payload(self, client: int) -> Payload:
         """What a client is sent now."""
@@ -98,7 +155,7 @@ class Server:
             return Payload(None, 1.0, facts=facts)
         state: SharedState = {}
         for name, tensor in self.groups[group].tensors.items():
-            layout = self.layouts.get(name)
+            layout = self.layout(name)
             if layout is None:
                 state[name] = tensor
             elif client in layout.download:
@@ -117,43 +174,25 @@ class Server:
                 found.setdefault(new, self.groups[old])
         return found
 
-    def _step(self, name: str, old: Tensor, mixed: Tensor, group: Group) -> Tensor:
+    def _step(self, name: str, old: Tensor, mixed: Tensor, owned: Tensor | None, group: Group) -> Tensor:
+        """The aggregator's step; of a table for the ``owned`` rows only, the others stay with their memory."""
         if not mixed.is_floating_point():
             return mixed
-        return self.aggregator.server_step(name, old, mixed, group.memory.setdefault(name, {}))
-
-    def _combine(
-        self, name: str, mixing: Mixing, g: int, updates: Mapping[int, SharedState], old: Tensor | None
-    ) -> Tensor:
-        parts = {c: state[name] for c, state in updates.items() if name in state}
-        if name in self.layouts:
-            return self._combine_table(name, mixing, g, parts, old)
-        return self._combine_dense(name, mixing, g, parts)
-
-    def _combine_dense(self, name: str, mixing: Mixing, g: int, parts: Mapping[int, Part]) -> Tensor:
-        like, weights = self.schema[name], mixing.weights[g]
-        if not like.is_floating_point():  # counters are taken from the client of largest weight, never averaged
-            weights = torch.nn.functional.one_hot(weights.argmax(), len(weights))
-        total = torch.zeros(like.shape, dtype=torch.float64, device=self.device)
-        for weight, client in zip(weights.tolist(), mixing.participants, strict=True):
-            if weight and client in parts:
-                total.add_(_tensor(parts[client]).to(self.device, torch.float64), alpha=weight)
-        return self.ranks.sum_(total).to(like.dtype)
-
-    def _combine_table(
-        self, name: str, mixing: Mixing, g: int, parts: Mapping[int, Part], old: Tensor | None
-    ) -> Tensor:
-        layout, like = self.layouts[name], self.schema[name]
-        owners = [column for column, client in enumerate(mixing.participants) if client in layout.upload]
-        clients = [mixing.participants[column] for column in owners]
-        positions = [layout.upload[client] for client in clients]
-        weights, owned = row_weights(mixing.log_weights[g][owners], positions, len(layout.ids))
-        total = torch.zeros(len(layout.ids), like.shape[1], dtype=torch.float64, device=self.device)
-        for client, weight, rows in zip(clients, weights, positions, strict=True):
-            if client in parts:
-                total.index_add_(0, rows, weight[:, None] * _tensor(parts[client]).to(self.device, torch.float64))
-        mixed = self.ranks.sum_(total).to(like.dtype)
-        return mixed if old is None else torch.where(owned[:, None], mixed, old)
+        memory = group.memory.get(name)
+        if memory is None:
+            memory = self.aggregator.server_memory(name, old)
+        if owned is None or bool(owned.all()):
+            new = self.aggregator.server_step(name, old, mixed, memory)
+        else:
+            part = {key: value[owned] if value.shape == old.shape else value for key, value in memory.items()}
+            rows = self.aggregator.server_step(name, old[owned], mixed[owned], part)
+            new = _with_rows(old, owned, rows)
+            for key, value in part.items():
+                by_row = value.shape == rows.shape
+                memory[key] = _with_rows(memory.get(key, torch.zeros_like(old)), owned, value) if by_row else value
+        if memory:
+            group.memory[name] = memory
+        return new
 
     def state_dict(self) -> dict[str, Any]:
         """The last mixing and the aggregator's history; groups are saved apart, see :meth:`group_states`."""
@@ -199,11 +238,8 @@ class Server:
         self.groups[number] = Group(tensors, memory)
 
 
-def _schema(part: Part) -> Tensor:
-    """An empty tensor of the part's shape and type; a table's without rows."""
-    shape = (0, part.rows.shape[1]) if isinstance(part, RowTable) else part.shape
-    return torch.empty(shape, dtype=_tensor(part).dtype)
-
-
-def _tensor(part: Part) -> Tensor:
-    return part.rows if isinstance(part, RowTable) else part
+def _with_rows(table: Tensor, owned: Tensor, rows: Tensor) -> Tensor:
+    """A copy of a table with some rows replaced."""
+    changed = table.clone()
+    changed[owned] = rows
+    return changed

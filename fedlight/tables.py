@@ -78,3 +78,24 @@ def pack(part: Part) -> Tensor | dict[str, Tensor]:
 def unpack(part: Tensor | dict[str, Tensor], device: torch.device | str = "cpu") -> Part:
     """The inverse of :func:`pack`."""
     return part.to(device) if isinstance(part, Tensor) else RowTable(part["ids"].to(device), part["rows"].to(device))
+
+
+def tensor_of(part: Part) -> Tensor:
+    """A part's numbers: the dense tensor, or a table's rows."""
+    return part.rows if isinstance(part, RowTable) else part
+
+
+def schema_of(part: Part) -> Tensor:
+    """An empty tensor of the part's shape and type; a table's without rows."""
+    shape = (0, part.rows.shape[1]) if isinstance(part, RowTable) else part.shape
+    return torch.empty(shape, dtype=tensor_of(part).dtype)
+
+
+def is_companion(name: str) -> bool:
+    """Whether a part travels beside another one, as ``entity@control`` beside ``entity``."""
+    return "@" in name
+
+
+def layout_name(name: str) -> str:
+    """Whose rows a part has: a companion those of its part."""
+    return name.partition("@")[0]

@@ -66,6 +66,7 @@ class FederatedTrainer:
         participation: fraction of the clients drawn each round, in (0, 1].
         aggregator: the server's rule; default FedAvg.
         objectives: extra terms of the clients' loss.
+        private: patterns (``head.*``) of parts of the shared state that stay at each client (FedPer).
         callbacks: Lightning's or :class:`~fedlight.callbacks.FederatedCallback`.
         keep_optimizer: keep clients' optimiser states over rounds instead of starting anew.
         evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state after training;
@@ -91,6 +92,7 @@ class FederatedTrainer:
         participation: float = 1.0,
         aggregator: Aggregator | None = None,
         objectives: list[Objective] | None = None,
+        private: list[str] | None = None,
         callbacks: list[Callback] | Callback | None = None,
         keep_optimizer: bool = False,
         evaluate_on: EvaluateOn = "sent",
@@ -109,6 +111,7 @@ class FederatedTrainer:
         self.sampler = UniformSampler(participation)
         self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
         self.objectives: list[Objective] = list(objectives or [])
+        self.private = list(private or [])
         self.evaluate_on: EvaluateOn = evaluate_on
         self.min_clients, self.max_empty_rounds = max(1, min_clients), max_empty_rounds
         self.default_root_dir, self.name, self.launcher = default_root_dir, name, launcher
@@ -227,7 +230,7 @@ class FederatedTrainer:
         with ranks.together():
             self.federation = federation = Federation(
                 self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
-                self._seed(source), self.evaluate_on, self.min_clients,
+                self._seed(source), self.evaluate_on, self.min_clients, self.private,
             )  # fmt: skip
         federation.agree()
         if source is None:
@@ -330,6 +333,7 @@ class FederatedTrainer:
             "name": self.method,
             "aggregator": describe(self.aggregator),
             "objectives": describe(self.objectives),
+            **({"private": self.private} if self.private else {}),
             "local_epochs": self.local_epochs,
             "sampler": describe(self.sampler),
             "keep_optimizer": self.keep_optimizer,

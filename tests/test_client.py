@@ -16,7 +16,7 @@ from fedlight import ClientSpec
 from fedlight.local import LocalClient
 from fedlight.payload import Payload
 from fedlight.streams import Streams
-from tests.boring import BoringClient, BoringData
+from fedlight.testing.boring import BoringClient, BoringData
 
 
 def test_factories_are_shared_between_clients_and_not_copied() -> None:

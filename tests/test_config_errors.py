@@ -56,7 +56,7 @@ MISTAKES = {
     "misspelt model": ("model: {class_path: KGEClent}", "model: no class 'KGEClent'; did you mean KGEClient"),
     "misspelt source": (
         SOURCE % "SynteticTown",
-        "data.init_args.source: no class 'SynteticTown'; did you mean SyntheticTown?",
+        "data.init_args.source: no class 'SynteticTown'; did you mean SyntheticTown or",
     ),
     "misspelt objective": (
         "trainer: {objectives: [{class_path: EmbedingContrast}]}",

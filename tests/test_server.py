@@ -14,6 +14,7 @@ from fedlight import Aggregator, ClientSpec, FedAvg, Mixing, RowIndex, RowTable
 from fedlight.mixing import NOTHING, owner_weights, row_weights
 from fedlight.ranks import Ranks
 from fedlight.server import Server
+from fedlight.stacks import Stack
 
 OWNED = [[0, 1, 2], [1, 2, 3], [2, 3]]
 
@@ -147,3 +148,74 @@ def test_a_mixing_must_fit(change: dict[str, Tensor], message: str) -> None:
     }
     with pytest.raises(ValueError, match=message):
         Mixing((0, 1, 2), **{**fields, **change})
+
+
+def dense(updates: dict[int, Any], sent: dict[str, Tensor]) -> Tensor:
+    """Each client's update as one vector, rows that it does not own unchanged."""
+    found = []
+    for i, rows in enumerate(OWNED):
+        table = torch.zeros(4, 2, dtype=torch.float64)
+        table[rows] = updates[i]["t"].rows.double() - sent["t"][rows].double()
+        found.append(torch.cat([table.flatten(), updates[i]["w"].double() - sent["w"].double()]))
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("entries", [1, 7, 1000])
+def test_gram_is_the_inner_products_of_the_updates(entries: int) -> None:
+    class Watch(FedAvg):
+        needs = frozenset({"gram"})
+
+    made, updates = server(Watch()), states(1)
+    made.combiner.stack = Stack(made.ranks, made.device, entries)
+    made.mix({i: {"num_examples": 1.0, "loss": 0.0} for i in range(3)}, 0, updates)
+    vectors = dense(updates, made.groups[0].tensors)
+    torch.testing.assert_close(made.aggregator.gram, vectors @ vectors.T)
+    eye = torch.full((3, 3), -torch.inf).fill_diagonal_(0.0)
+    made.apply(Mixing((0, 1, 2), eye, torch.tensor([0, 1, 2]), torch.zeros(3)), updates)
+    made.mix({i: {"num_examples": 1.0, "loss": 0.0} for i in range(3)}, 1, updates)
+    torch.testing.assert_close(made.aggregator.gram, torch.zeros(3, 3).double())  # each was sent its own
+
+
+def test_a_group_without_participant_keeps_its_state_and_memory() -> None:
+    made, updates = server(Momentum()), states(1)
+    two = torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.0]])
+    made.apply(Mixing((0, 1), two, torch.tensor([0, 1, 1]), torch.zeros(3)), {i: updates[i] for i in (0, 1)})
+    kept = made.groups[1]
+    nobody = torch.tensor([[0.0], [-torch.inf]])
+    mixing = Mixing((0,), nobody, torch.tensor([0, 1, 1]), torch.zeros(3))
+    assert mixing.weights.tolist() == [[1.0], [0.0]] and mixing.effective_clients.tolist() == [1.0, 0.0]
+    made.apply(mixing, {0: updates[0]})
+    assert made.groups[1].tensors is kept.tensors and made.groups[1].memory is kept.memory
+    assert "velocity" in kept.memory["w"]
+
+
+class Momentum(FedAvg):
+    def server_memory(self, name: str, previous: Tensor) -> dict[str, Tensor]:
+        return {"velocity": torch.full_like(previous, 3.0), "steps": torch.zeros(())}
+
+    def server_step(self, name: str, previous: Tensor, mixed: Tensor, state: dict[str, Tensor]) -> Tensor:
+        state["velocity"] = state["velocity"] + (mixed - previous)
+        state["steps"] = state["steps"] + 1
+        state["seen"] = torch.ones_like(previous)
+        return previous + state["velocity"]
+
+
+def test_rows_without_an_owner_keep_value_and_memory() -> None:
+    made, updates = server(Momentum()), states(1)
+    before = made.groups[0].tensors["t"].clone()
+    made.apply(Mixing.one_group((2,), torch.zeros(1), 3), {2: updates[2]})
+    table, memory = made.groups[0].tensors["t"], made.groups[0].memory["t"]
+    change = updates[2]["t"].rows - before[2:]
+    assert torch.equal(table[:2], before[:2])
+    torch.testing.assert_close(table[2:], before[2:] + 3 + change)
+    assert memory["velocity"][:2].eq(3).all() and memory["seen"][:, 0].tolist() == [0, 0, 1, 1]
+    torch.testing.assert_close(memory["velocity"][2:], 3 + change)
+    assert memory["steps"].item() == 1
+
+
+def test_groups_that_part_do_not_share_a_memory() -> None:
+    made = server(Momentum())
+    made.apply(one_group([0.0, 0.0, 0.0]), states(1))
+    parted = torch.tensor([[0.0, 0.0, -torch.inf], [-torch.inf, -torch.inf, 0.0]])
+    made.apply(Mixing((0, 1, 2), parted, torch.tensor([0, 0, 1]), torch.zeros(3)), states(2))
+    assert [made.groups[g].memory["w"]["steps"].item() for g in (0, 1)] == [2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from fedlight.datamodules.knowledge_graph.collective import Overlap, merge_train
 from fedlight.datamodules.knowledge_graph.federation import Member, client_specs, examples, member
 from fedlight.datamodules.knowledge_graph.fingerprint import fingerprint
 from fedlight.datamodules.knowledge_graph.queries import read_queries
-from fedlight.datamodules.knowledge_graph.reading import OnError, read_clients
 from fedlight.datamodules.knowledge_graph.relation_leaks import leak_lines, relation_leaks
 from fedlight.datamodules.knowledge_graph.report import client_report, notes, table_lines
 from fedlight.datamodules.knowledge_graph.sharing import Table
-from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
+from fedlight.datamodules.knowledge_graph.sources.base import GraphSource, read_client
+from fedlight.datamodules.reading import OnError, read_clients
 from fedlight.names import choose_names
 
 
@@ -90,7 +91,7 @@ class KnowledgeGraphDataModule(FederatedDataModule):
         """
         if not self._specs:
             names = choose_names(self.source.names(), self.chosen)
-            raw, self._excluded = read_clients(self.source, names, self.on_client_error)
+            raw, self._excluded = read_clients(partial(read_client, self.source), names, self.on_client_error)
             names = [each.name for each in raw]
             entity_ids = global_ids([each.entities for each in raw], names, self.alignment)
             relation_ids = global_ids([each.relations for each in raw], names, PlainAlignment())

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 from jsonargparse.typing import PositiveInt
-from lightning.fabric.utilities import rank_zero_info
+from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
+from fedlight.datamodules.reading import OnError
 from fedlight.datamodules.subgraph.client_data import NodeClientData
 from fedlight.datamodules.subgraph.collective import NAME, merge_clients
 from fedlight.datamodules.subgraph.dividing import clients_of
@@ -20,7 +21,7 @@ from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.datamodules.subgraph.noise import EdgeNoise
 from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
 from fedlight.datamodules.subgraph.raw import SPLITS
-from fedlight.datamodules.subgraph.report import client_report, label_counts, notes, table_lines
+from fedlight.datamodules.subgraph.report import client_report, label_counts, leaks, notes, table_lines
 from fedlight.datamodules.subgraph.sources import NodeSource
 from fedlight.datamodules.subgraph.splits import check_fractions
 from fedlight.streams import Streams, root_seed
@@ -38,7 +39,8 @@ class SubgraphDataModule(FederatedDataModule):
         noise: what corrupts the edges of some clients before training; default nothing.
         min_nodes: that every client gets when one graph is divided.
         collective: train one model on all nodes and all edges, and evaluate it per client.
-        clients: names of the clients to use; default all.
+        clients: names of the clients to use, of those that bring their own graphs; default all.
+        on_client_error: ``skip`` goes on without a client whose graph can't be read, and reports why.
         seed: of partition, splits and noise; default that of ``seed_everything``.
     """
 
@@ -52,6 +54,7 @@ class SubgraphDataModule(FederatedDataModule):
         min_nodes: PositiveInt = 1,
         collective: bool = False,
         clients: list[str] | None = None,
+        on_client_error: OnError = "raise",
         seed: int | None = None,
     ) -> None:
         super().__init__()
@@ -63,9 +66,11 @@ class SubgraphDataModule(FederatedDataModule):
         self.min_nodes = min_nodes
         self.collective = collective
         self.chosen = clients
+        self.on_client_error: OnError = on_client_error
         self.seed = seed
         self._graphs: list[NodeGraph] = []
         self._specs: list[ClientSpec] = []
+        self._excluded: Mapping[str, str] = {}
         self._report: dict[str, Any] = {}
 
     def prepare_data(self) -> None:
@@ -82,11 +87,12 @@ class SubgraphDataModule(FederatedDataModule):
         if self._specs:
             return
         seed = root_seed() if self.seed is None else self.seed
-        division = clients_of(self.source, self.num_clients, self.partitioner, self.min_nodes, self.chosen, seed)
+        division = self._divide(seed)
         classes, streams = all_classes(division.graphs), Streams(seed)
         graphs = [node_graph(each, classes, self.fractions, streams) for each in division.graphs]
         if self.noise is not None:
             graphs = add_noise(graphs, self.noise, seed)
+        self._excluded = division.excluded
         self._report = self._make_report(graphs, division, seed)
         if self.collective:
             graphs = merge_clients(graphs, division.cut)
@@ -109,6 +115,21 @@ class SubgraphDataModule(FederatedDataModule):
         """``layout``: classes, width and nodes in order; ``examples``: features, edges, labels and splits."""
         return {each.name: fingerprint(each) for each in self._graphs}
 
+    def excluded(self) -> Mapping[str, str]:
+        """Clients left out by ``on_client_error: skip``, with the reason."""
+        return self._excluded
+
+    def _divide(self, seed: int) -> Division:
+        return clients_of(
+            self.source,
+            self.num_clients,
+            self.partitioner,
+            self.min_nodes,
+            self.chosen,
+            self.on_client_error,
+            seed,
+        )
+
     def _make_report(self, graphs: Sequence[NodeGraph], division: Division, seed: int) -> dict[str, Any]:
         overall = torch.stack([label_counts(each) for each in graphs]).sum(0)
         clients = {
@@ -123,6 +144,8 @@ class SubgraphDataModule(FederatedDataModule):
         for name, each in clients.items():
             for note in notes(name, each):
                 rank_zero_info(note)
+        if warning := leaks(clients):
+            rank_zero_warn(warning)
         return {
             "source": type(self.source).__name__,
             "partitioner": None if self.num_clients is None else type(self.partitioner or Louvain()).__name__,
@@ -134,6 +157,7 @@ class SubgraphDataModule(FederatedDataModule):
             "cut_edges": len(division.cut),
             "removed": None if removed is None else removed._asdict(),
             "clients": clients,
+            "excluded": dict(division.excluded),
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fedlight.datamodules.reading import OnError, read_clients
 from fedlight.datamodules.subgraph.federation import Division, divide, own_graphs
 from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
 from fedlight.datamodules.subgraph.partitioners.base import check_assignment, check_enough
@@ -19,6 +20,7 @@ def clients_of(
     partitioner: Partitioner | None,
     min_nodes: int,
     chosen: Sequence[str] | None,
+    on_error: OnError,
     seed: int,
 ) -> Division:
     """Read the clients' graphs, or one graph and divide it.
@@ -33,7 +35,8 @@ def clients_of(
         for option, value in (("num_clients", num_clients), ("partitioner", partitioner)):
             if value is not None:
                 raise ConfigurationError(f"data.{option}: {kind} gives a graph per client; set data.{option}: null")
-        return own_graphs([source.read(name) for name in _distinct_files(choose_names(names, chosen))])
+        graphs, excluded = read_clients(source.read, _distinct_files(choose_names(names, chosen)), on_error)
+        return own_graphs(graphs, excluded)
     if num_clients is None:
         raise ConfigurationError(f"data.num_clients: {kind} gives one graph; say over how many clients to divide it")
     if chosen is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -26,11 +26,13 @@ class Division:
         graphs: sorted by name.
         cut: ``[X, 2]`` in canonical form, the nodes of all clients numbered one client after the other.
         removed: self-loops and duplicates that the one graph had.
+        excluded: clients left out, with the reason.
     """
 
     graphs: Sequence[RawGraph]
     cut: Tensor
     removed: EdgeCounts | None = None
+    excluded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cut_counts(self) -> list[int]:
@@ -78,8 +80,8 @@ def _part(whole: RawGraph, name: str, nodes: Tensor, edges: Tensor) -> RawGraph:
     )
 
 
-def own_graphs(graphs: Sequence[RawGraph]) -> Division:
-    """Clients that bring their own graphs.
+def own_graphs(graphs: Sequence[RawGraph], excluded: Mapping[str, str]) -> Division:
+    """Clients that bring their own graphs, and those that could not be read.
 
     Raises:
         DataError: when they do not have the same features.
@@ -98,7 +100,7 @@ def own_graphs(graphs: Sequence[RawGraph]) -> Division:
                 f"client {each.name} has feature {mine!r} where client {first.name} has {other!r}; all need the same "
                 f"columns in the same order"
             )
-    return Division(graphs, torch.empty((0, 2), dtype=torch.int64))
+    return Division(graphs, torch.empty((0, 2), dtype=torch.int64), excluded=excluded)
 
 
 def all_classes(graphs: Sequence[RawGraph]) -> list[str]:

@@ -129,7 +129,7 @@ def _labels(where: object, labels: Tensor, class_names: Sequence[str] | None) ->
 
 
 def check_masks(where: object, masks: Mapping[str, Tensor], labels: Tensor, ids: Sequence[str]) -> None:
-    """Refuse splits that overlap, have a wrong shape, or hold nodes without a label.
+    """Refuse splits of a wrong shape or with nodes without a label; those that overlap are counted in the report.
 
     Raises:
         DataError: naming the first such node.
@@ -141,8 +141,9 @@ def check_masks(where: object, masks: Mapping[str, Tensor], labels: Tensor, ids:
             )
         if masks[split].shape != labels.shape or masks[split].dtype != torch.bool:
             raise DataError(f"{where}: the {split} mask is no bool of shape [{len(labels)}]")
-    used = torch.stack([masks[split] for split in SPLITS])
-    for nodes, fault in ((used.sum(0) > 1, "is in several splits"), (used.any(0) & (labels < 0), "has no label")):
-        if bool(nodes.any()):
-            first = ids[int(nodes.nonzero()[0])]
-            raise DataError(f"{where}: node {first!r} {fault}, and so do {int(nodes.sum())} in all; correct the splits")
+        if bool((wrong := masks[split] & (labels < 0)).any()):
+            first = ids[int(wrong.nonzero()[0])]
+            raise DataError(
+                f"{where}: node {first!r} is in {split} but has no label, as {int(wrong.sum())} in all; correct the "
+                "splits"
+            )

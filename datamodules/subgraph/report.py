@@ -19,7 +19,8 @@ def client_report(graph: NodeGraph, cut_edges: int, removed: EdgeCounts | None, 
     ``cut_share``: of the edges with an end at this client, those that lead to another. ``homophily``: share of edges
     between labelled nodes whose ends have the same label, of the graph as the client has it. ``label_skew``: total
     variation distance, 0 to 1, of its labels from those of all clients. ``degree_heterogeneity``: standard deviation of
-    the degrees over their mean, 0 for a regular graph. ``edges_deleted``, ``edges_added``: by noise.
+    the degrees over their mean, 0 for a regular graph. ``leaked_from_train``: evaluation nodes that also train.
+    ``edges_deleted``, ``edges_added``: by noise.
 
     Args:
         graph: of the client.
@@ -37,6 +38,7 @@ def client_report(graph: NodeGraph, cut_edges: int, removed: EdgeCounts | None, 
         "cut_edges": cut_edges,
         "cut_share": _share(cut_edges, cut_edges + touching),
         "split": {split: int(graph.masks[split].sum()) for split in SPLITS},
+        "leaked_from_train": {split: int((graph.masks[split] & graph.masks["train"]).sum()) for split in SPLITS[1:]},
         "labels": {name: number for name, number in zip(names, counts.tolist(), strict=True) if number},
         "homophily": homophily(graph.edges, graph.labels),
         "label_skew": _skew(counts, overall),
@@ -127,6 +129,13 @@ def _cells(each: Mapping[str, Any]) -> Sequence[str]:
 
 def _number(value: int) -> str:
     return f"{value:,}" if value else "-"
+
+
+def leaks(clients: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """A warning about evaluation nodes that also train, or ``None``."""
+    found = {name: sum(each["leaked_from_train"].values()) for name, each in clients.items()}
+    told = ", ".join(f"{count} at {name}" for name, count in found.items() if count)
+    return f"validation or test nodes that also train, which flatters the scores: {told}" if told else None
 
 
 def notes(name: str, report: Mapping[str, Any]) -> list[str]:

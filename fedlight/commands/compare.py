@@ -11,9 +11,11 @@ from urllib.parse import quote
 from rich.console import Console
 from rich.markdown import Markdown
 
+from fedlight.commands.csv_page import csv_page
 from fedlight.commands.curves import draw_curves
 from fedlight.commands.finished import Run
 from fedlight.commands.groups import Group, group_runs
+from fedlight.commands.latex import latex_page
 from fedlight.commands.markdown import comparison
 from fedlight.commands.runs import find_runs
 from fedlight.errors import ConfigurationError
@@ -21,6 +23,7 @@ from fedlight.errors import ConfigurationError
 DESCRIPTION = "Compare finished runs: mean and deviation over seeds, overall and per client, with validation curves."
 _ORDER = ("accuracy", "accuracy_global", "mrr", "hits@1", "hits@3", "hits@10", "acc", "nmi", "ari", "f1")
 _SPLITS = ("test", "validation")
+WRITERS = {".tex": latex_page, ".csv": csv_page}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="+", metavar="RUN", help="run folder (version_N), or a folder with runs: the newest of each name"
     )
-    parser.add_argument("--out", metavar="FILE.md", help="write the page there and the curves as a PNG beside it")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write it there: a page (.md) with the curves as a PNG beside it, tables for a paper (.tex), or numbers "
+        "in full precision (.csv)",
+    )
     parser.add_argument("--metric", nargs="+", metavar="NAME", help="metrics to show, default: all but tie variants")
     parser.add_argument("--split", default="test", choices=_SPLITS, help="what the metrics were measured on")
 
@@ -45,7 +53,7 @@ def compare(
     """Print the comparison of all runs found at ``paths`` and, with ``out``, write it and its curves.
 
     Returns:
-        The page, in Markdown.
+        The page, in Markdown, whatever was written.
 
     Raises:
         DataError: when no run is found, or a run's file is broken.
@@ -57,14 +65,16 @@ def compare(
     picture = _write_curves(groups, chosen, out) if out else None
     page = comparison(groups, chosen, split, picture)
     if out:
-        out.write_text(page, encoding="utf-8")
+        other = WRITERS.get(out.suffix.lower())
+        out.write_text(other(groups, chosen, split) if other else page, encoding="utf-8")
     console = Console()
     if console.is_terminal:
         console.print(Markdown(page))
     else:
         print(page, flush=True)
     if out:
-        print(f"written: {out}" + (f" and {out.with_suffix('.png')}" if picture else " (no validation curves)"))
+        curves = f" and {out.with_suffix('.png')}" if picture else " (no validation curves)"
+        print(f"written: {out}" + ("" if out.suffix.lower() in WRITERS else curves))
     return page
 
 
@@ -96,5 +106,7 @@ def _write_curves(groups: Sequence[Group], metrics: Sequence[str], out: Path) ->
             f"--out {out}: names the page, for example {out.with_suffix('.md')}; curves go beside it"
         )
     out.parent.mkdir(parents=True, exist_ok=True)
+    if out.suffix.lower() in WRITERS:
+        return None
     picture = out.with_suffix(".png")
     return quote(picture.name) if draw_curves(groups, metrics, picture) else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fedlight.commands.groups import Group
-from fedlight.commands.markdown import OVERALL
+from fedlight.commands.result_tables import OVERALL
 
 
 def draw_curves(groups: Sequence[Group], metrics: Sequence[str], path: Path) -> bool:

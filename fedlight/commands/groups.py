@@ -48,12 +48,16 @@ class Group:
 
     def cell(self, split: str, client: str, metric: str) -> Cell | None:
         """Aggregate a metric over the runs that have it; ``None`` when none has."""
-        found = [run.metrics(split).get(client, {}).get(metric) for run in self.runs]
-        values = [value for value in found if value is not None]
-        if not values:
-            return None
-        deviation = statistics.stdev(values) if len(values) > 1 else None
-        return Cell(statistics.fmean(values), deviation, len(values))
+        return cell_over([run.metrics(split).get(client, {}).get(metric) for run in self.runs])
+
+
+def cell_over(found: Sequence[float | None]) -> Cell | None:
+    """Aggregate one value per run, without those that are missing; ``None`` when all are."""
+    values = [value for value in found if value is not None]
+    if not values:
+        return None
+    deviation = statistics.stdev(values) if len(values) > 1 else None
+    return Cell(statistics.fmean(values), deviation, len(values))
 
 
 def experiment_settings(run: Run) -> dict[str, object]:

@@ -6,18 +6,19 @@ import re
 import statistics
 from collections.abc import Sequence
 
-from fedlight.commands.groups import Cell, Group, is_standalone
+from fedlight.commands.groups import Group
 from fedlight.commands.notes import notes
-from fedlight.summaries import ALL, ALL_MACRO
-
-OVERALL = (ALL, ALL_MACRO)
+from fedlight.commands.result_tables import Entry, ResultTable, tables_of
+from fedlight.commands.significance import TEST
 
 
 def comparison(groups: Sequence[Group], metrics: Sequence[str], split: str, picture: str | None) -> str:
     """Write the whole page; ``picture`` is the curves' address as seen from it."""
     blocks = [f"# Comparison on {split}"]
     for metric in metrics:
-        blocks += [f"## {metric}", metric_table(groups, metric, split)]
+        first, *more = tables_of(groups, metric, split)
+        blocks += [f"## {metric}", markdown_table(first)]
+        blocks += [block for each in more for block in (f"### {escape(each.title)}", markdown_table(each))]
     blocks += [f"![validation curves]({picture})"] if picture else []
     blocks += ["## Runs", _runs_table(groups), _legend(groups)]
     if found := notes(groups, split):
@@ -26,21 +27,14 @@ def comparison(groups: Sequence[Group], metrics: Sequence[str], split: str, pict
     return "\n\n".join([*blocks, f"## Commands\n\n```sh\n{commands}\n```"]) + "\n"
 
 
-def metric_table(groups: Sequence[Group], metric: str, split: str) -> str:
-    """One row per group; columns overall, gain over Standalone, and clients. The best of each column is bold."""
-    baseline = _baseline(groups)
-    names = dict.fromkeys(name for group in groups for run in group.runs for name in run.metrics(split))
-    columns: list[list[str]] = []
-    header = ["method"]
-    for name in [*OVERALL, *(name for name in names if name not in OVERALL)]:
-        cells = [group.cell(split, name, metric) for group in groups]
-        header.append(escape(name))
-        columns.append(_bold_best(cells, [len(group.runs) for group in groups], metric))
-        if baseline is not None and name in OVERALL:
-            header.append("vs. standalone")
-            columns.append([_gain(cell, baseline.cell(split, name, metric)) for cell in cells])
-    rows = zip([escape(group.label) for group in groups], *columns, strict=True)
-    return table(header, [list(row) for row in rows])
+def markdown_table(result: ResultTable) -> str:
+    """A table of a comparison; the best of each column is bold."""
+    return table([escape(name) for name in result.header], [[_cell(entry) for entry in row] for row in result.rows])
+
+
+def _cell(entry: Entry) -> str:
+    text = escape(entry.text)
+    return (f"**{text}**" if entry.bold else text) + entry.rest
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -52,34 +46,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def escape(text: str) -> str:
     """Keep a name from being read as Markdown."""
     return re.sub(r"([\\|*<>\[\]])", r"\\\1", text)
-
-
-def _baseline(groups: Sequence[Group]) -> Group | None:
-    """The Standalone runs, unless there are several unlike ones to choose from."""
-    found = [group for group in groups if is_standalone(group)]
-    return found[0] if len(found) == 1 and len(groups) > 1 else None
-
-
-def _bold_best(cells: Sequence[Cell | None], runs: Sequence[int], metric: str) -> list[str]:
-    shown = {f"{cell.mean:.4f}" for cell in cells if cell is not None}
-    pick = min if metric.endswith("loss") else max
-    best = pick(shown, key=float) if len(shown) > 1 else None
-    return [_format(cell, total, best) for cell, total in zip(cells, runs, strict=True)]
-
-
-def _format(cell: Cell | None, total: int, best: str | None) -> str:
-    if cell is None:
-        return "-"
-    text = f"{cell.mean:.4f}"
-    shown = f"**{text}**" if text == best else text
-    shown += "" if cell.deviation is None else f" ± {cell.deviation:.4f}"
-    return shown if cell.count == total else f"{shown} ({cell.count} of {total})"
-
-
-def _gain(cell: Cell | None, base: Cell | None) -> str:
-    if cell is None or base is None or base.mean == 0:
-        return "-"
-    return f"{100 * (cell.mean / base.mean - 1):+.1f} %"
 
 
 def _runs_table(groups: Sequence[Group]) -> str:
@@ -122,4 +88,6 @@ def _legend(groups: Sequence[Group]) -> str:
         legend += "Mean ± sample standard deviation over runs; rounds as a range, seconds and traffic as means per run."
     else:
         legend += "One run each: no deviation can be given."
+    legend += " *Worst client*, *bottom 10 %* (the mean of the tenth of the clients that is served worst) and "
+    legend += f"*deviation* are taken between clients, then averaged over runs. *p*: {TEST}."
     return legend

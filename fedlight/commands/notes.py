@@ -12,6 +12,7 @@ from fedlight.summaries import ALL, ALL_MACRO
 _METHOD_PARTS = (
     "trainer.aggregator",
     "trainer.objectives",
+    "trainer.private",
     "trainer.callbacks",
     "trainer.method",
     "data.init_args.collective",

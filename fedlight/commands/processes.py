@@ -15,8 +15,8 @@ from typing import NoReturn
 
 from fedlight.commands.compare import choose_metrics
 from fedlight.commands.finished import Run
-from fedlight.commands.markdown import OVERALL
 from fedlight.commands.plan import Experiment
+from fedlight.commands.result_tables import OVERALL
 from fedlight.errors import DataError
 
 _LOG_LINES = 15

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from fedlight.client import Anchor, ClientModule
+from fedlight.tables import SharedState
 
 
 class Objective(ABC):
@@ -32,4 +33,36 @@ class Objective(ABC):
             outputs: what ``training_step`` returned.
             batch: the batch of that step.
             anchor: what the client received this round, and its own state at the end of its previous round.
+        """
+
+
+class ExchangingObjective(Objective):
+    """An objective that remembers something at each client and exchanges it with the server.
+
+    What it sends are *companions* of shared parts, called ``<part>@<suffix>``; the companion of a table is a table
+    with the same rows. The server combines them like any other part, through the aggregator's ``server_step``, so
+    the aggregator must know what to do with them (:attr:`~fedlight.aggregators.Aggregator.companions`).
+
+    The memory is one dict of tensors per client, empty at first and part of the client's checkpoint; the loss finds
+    it in ``anchor.memory[self.name]``. Put new tensors in and leave the old ones as they are: an unusable round is
+    taken back.
+    """
+
+    @abstractmethod
+    def parts(self, client: ClientModule, shared: SharedState, memory: Mapping[str, Tensor]) -> SharedState:
+        """Return what the client sends beside ``shared``; also before the first round, to agree on shapes."""
+
+    @abstractmethod
+    def receive(self, client: ClientModule, parts: SharedState, memory: dict[str, Tensor]) -> None:
+        """Begin a round: take in what the server sent of these parts."""
+
+    @abstractmethod
+    def finish(self, client: ClientModule, anchor: Anchor, rate_sum: float, memory: dict[str, Tensor]) -> None:
+        """End a round's training.
+
+        Args:
+            client: after its last step.
+            anchor: of the round.
+            rate_sum: sum of the learning rates of all steps, K * eta for K equal ones.
+            memory: to be updated.
         """

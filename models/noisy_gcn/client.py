@@ -133,6 +133,10 @@ class NoisyGraphClient(ClientModule):
         alone = operator_of(graph, "none") if self.backbone == "gcn" else no_neighbours(graph)
         return self.network.embed(graph, alone, depth=1)
 
+    def represent(self, batch: NodeGraph) -> Tensor:
+        """The hidden layer of all nodes, ``[N, hidden]``, for objectives that compare models."""
+        return self.network.embed(batch, self.operator(batch))
+
     def training_step(self, batch: NodeGraph, batch_idx: int) -> dict[str, Any]:
         """Cross-entropy of the training nodes; ``logits`` of all nodes and the ``mask`` for objectives."""
         self._seen, mask = batch, batch.masks["train"]

@@ -8,7 +8,8 @@ from fedlight.commands.compare import choose_metrics, compare
 from fedlight.commands.curves import curve
 from fedlight.commands.finished import REQUEST_FILE
 from fedlight.commands.groups import group_runs
-from fedlight.commands.markdown import escape, metric_table
+from fedlight.commands.markdown import escape, markdown_table
+from fedlight.commands.result_tables import scores_table
 from fedlight.commands.runs import find_runs
 from fedlight.errors import ConfigurationError, DataError
 from tests.commands.fake_runs import scores, write_run
@@ -27,7 +28,7 @@ def sweep(tmp_path: Path) -> Path:
 
 
 def test_table_shows_mean_deviation_gain_and_the_best_in_bold(sweep: Path) -> None:
-    lines = metric_table(group_runs(find_runs([sweep])), "mrr", "test").splitlines()
+    lines = markdown_table(scores_table(group_runs(find_runs([sweep])), "mrr", "test")).splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0] == ["method", "all", "vs. standalone", "all_macro", "vs. standalone", "a", "b"]
     assert cells[2] == ["standalone", *["0.2100 ± 0.0141", "+0.0 %"] * 2, "0.2000 ± 0.0000", "-"]
@@ -38,9 +39,9 @@ def test_a_metric_that_is_missing_is_a_dash_and_a_loss_is_best_when_low(tmp_path
     write_run(tmp_path / "a" / "version_0", "fede", 0, {"all": {"loss": 0.5, "mrr": 0.1}})
     write_run(tmp_path / "b" / "version_0", "fedavg", 0, {"all": {"loss": 0.7}})
     groups = group_runs(find_runs([tmp_path]))
-    assert "| fede | **0.5000** | - |" in metric_table(groups, "loss", "test")
-    assert "| fedavg | - | - |" in metric_table(groups, "mrr", "test")
-    assert "vs. standalone" not in metric_table(groups, "mrr", "test")
+    assert "| fede | **0.5000** | - |" in markdown_table(scores_table(groups, "loss", "test"))
+    assert "| fedavg | - | - |" in markdown_table(scores_table(groups, "mrr", "test"))
+    assert "vs. standalone" not in markdown_table(scores_table(groups, "mrr", "test"))
 
 
 def test_page_and_picture_are_written_and_printed(

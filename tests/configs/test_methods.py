@@ -15,24 +15,34 @@ from fedlight.cli import SETTINGS, FederatedCLI
 from fedlight.config import shipped_configs
 
 CONFIGS = shipped_configs()
-SIMPLE = ("standalone", "fedavg", "fedprox")
-EVERY = (*SIMPLE, "collective")
+EVERY = (
+    "standalone", "collective", "fedavg", "fedprox", "fedavgm", "fedadam", "fedyogi", "coordinate_median",
+    "trimmed_mean", "krum", "multi_krum", "scaffold", "gcfl", "gcfl_plus",
+)  # fmt: skip
 METHODS = {
     "fedltailor": (
         *EVERY, "fede", "fedec", "fedltailor", "fedltailor_no_contrast", "fedltailor_no_fusion",
         "fedltailor_no_weights",
     ),
     "fedsdr": (
-        *EVERY, "fedsdr", "fedsdr_released", "fedsdr_snaa_only", "fedsdr_rlsr_only", "fedsdr_input_free", "fedsdr_plus",
+        *EVERY, "moon", "fedper", "fedgta", "distribution_similarity", "fedsdr", "fedsdr_released", "fedsdr_snaa_only",
+        "fedsdr_rlsr_only", "fedsdr_input_free", "fedsdr_plus",
         "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
     ),
     "fgcn_dks": (
-        *SIMPLE, "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained", "fgcn_dks_gmm", "fgcn_dks_prototype",
+        *(name for name in EVERY if name != "collective"), "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained", "fgcn_dks_gmm", "fgcn_dks_prototype",
         "fgcn_dks_no_separation", "fgcn_dks_no_common_knowledge", "fgcn_dks_no_refinement", "fgcn_dks_no_invariance",
         "fgcn_dks_no_diversity", "fgcn_dks_no_environment", "fgcn_dks_no_reconstruction", "fgcn_dks_no_budget",
         "fgcn_dks_hist", "fgcn_dks_wl_hist", "fgcn_dks_rw", "fgcn_dks_sp", "fgcn_dks_lt",
     ),
 }  # fmt: skip
+PLACES = [
+    "fedlight.aggregators",
+    "fedlight.objectives",
+    "fedlight.callbacks",
+    "fedlight.datamodules.subgraph",
+    "fedlight",
+]
 BASES = [file for system in METHODS for file in sorted((CONFIGS / system).glob("*.yaml"))]
 
 
@@ -62,7 +72,7 @@ def resolve(*configs: Path) -> dict[str, Any]:
 def full(section: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The class of a section, and all its arguments: those given over the defaults of the signature."""
     module, _, name = section["class_path"].rpartition(".")
-    places = [module] if module else ["fedlight", "fedlight.callbacks", "fedlight.datamodules.subgraph"]
+    places = [module] if module else PLACES
     cls = next(getattr(found, name) for found in map(importlib.import_module, places) if hasattr(found, name))
     parameters = list(inspect.signature(cls).parameters.values())
     return cls.__name__, {each.name: each.default for each in parameters} | (section.get("init_args") or {})

@@ -11,6 +11,7 @@ from jsonargparse import ArgumentParser
 
 import fedlight.datamodules  # noqa: F401  (so that short class names resolve)
 from fedlight.data import FederatedDataModule
+from fedlight.datamodules.subgraph import SyntheticBlocks
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 
@@ -24,6 +25,26 @@ def test_every_example_is_a_valid_configuration(text: str) -> None:
 
 def test_every_source_and_format_is_on_the_page() -> None:
     from fedlight.datamodules.knowledge_graph import formats, sources
+    from fedlight.datamodules.subgraph import noise, partitioners
+    from fedlight.datamodules.subgraph import sources as node_sources
 
-    for name in {*formats.__all__, *sources.__all__} - {"FolderFormat", "GraphSource"}:
+    packages = (formats, sources, node_sources, partitioners, noise)
+    bases = {"FolderFormat", "GraphSource", "NodeSource", "Partitioner", "EdgeNoise"}
+    for name in {name for package in packages for name in package.__all__} - bases:
         assert f"`{name}`" in PAGE
+
+
+def test_every_named_graph_is_on_the_page() -> None:
+    from fedlight.datamodules.subgraph.sources.pyg_raw import DATASETS
+
+    for name in DATASETS:
+        assert name in PAGE
+
+
+def test_every_figure_of_the_report_is_on_the_page() -> None:
+    from tests.datamodules.subgraph.graphs import load
+
+    report = load(SyntheticBlocks(60), num_clients=2).data_report()["clients"]["client_0"]
+    plain = {"nodes", "edges", "split", "labels", "isolated_nodes", "removed_self_loops", "removed_duplicates"}
+    for key in report.keys() - plain:
+        assert f"`{key}`" in PAGE

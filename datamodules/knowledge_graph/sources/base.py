@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from fedlight.datamodules.knowledge_graph.labelled import LabelledGraph
+from fedlight.errors import DataError
 
 
 class GraphSource(ABC):
@@ -29,6 +30,18 @@ class GraphSource(ABC):
         Raises:
             DataError: naming file and line, when this client's data are wrong.
         """
+
+
+def read_client(source: GraphSource, name: str) -> LabelledGraph:
+    """Read one client that has at least one triple.
+
+    Raises:
+        DataError: when it has none.
+    """
+    graph = source.read(name)
+    if not any(map(len, graph.splits.values())):
+        raise DataError(f"client {name} has no triple in any split; leave it out by the option clients")
+    return graph
 
 
 def client_names(count: int) -> list[str]:

@@ -32,5 +32,5 @@ class Metis(Partitioner):
         neighbours = target[np.lexsort((target, source))]
         starts = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=graph.num_nodes))])
         options = pymetis.Options(seed=seed % 2**31)
-        _, parts = pymetis.part_graph(num_clients, xadj=starts, adjncy=neighbours, options=options)
+        _, parts = pymetis.part_graph(num_clients, pymetis.CSRAdjacency(starts, neighbours), options=options)
         return np.asarray(parts, dtype=np.int64)

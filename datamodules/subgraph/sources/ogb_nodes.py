@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-import torch
 
-from fedlight.datamodules.subgraph.raw import RawGraph, raw_graph
+from fedlight.datamodules.subgraph.formats.array_files import read_npz
+from fedlight.datamodules.subgraph.raw import RawGraph
 from fedlight.datamodules.subgraph.sources.base import NodeSource
 from fedlight.errors import ConfigurationError, DataError
 
 Name = Literal["ogbn-arxiv", "ogbn-products", "ogbn-mag"]
-
-
-class _Found(NamedTuple):
-    features: Any
-    edges: Any
-    labels: Any
-    splits: dict[str, Any] | None
+SPLITS = {"train": "train", "valid": "val", "test": "test"}
 
 
 class OGBNodes(NodeSource):
     """``ogbn-arxiv``, ``ogbn-products``, or the papers of ``ogbn-mag`` and their citations; edges are undirected.
 
-    Needs the extra ``ogb``: ``pip install fedlight[ogb]``. The package downloads what is not in
-    ``root/<name with underscores>``, and asks before it fetches more than 1 GB.
+    Needs the extra ``ogb`` once: ``pip install fedlight[ogb]``. The package downloads what is not in
+    ``root/<name with underscores>``, and asks before it fetches more than 1 GB; the arrays are then kept there as
+    ``fedlight.npz``, because torch no longer loads the package's own pickled copy.
 
     Args:
         name: of the data set.
@@ -42,46 +37,48 @@ class OGBNodes(NodeSource):
 
     def prepare(self) -> None:
         """Download and unpack the data set if it is not here."""
-        self._load()
+        self._file()
 
     def read(self, name: str = "") -> RawGraph:
         """Read the graph."""
-        found = self._load()
-        labels = torch.from_numpy(np.nan_to_num(np.asarray(found.labels), nan=-1).astype(np.int64)).flatten()
-        masks = None
-        if found.splits is not None:
-            masks = {split: torch.zeros(len(labels), dtype=torch.bool) for split in ("train", "val", "test")}
-            for split, nodes in found.splits.items():
-                masks["val" if split == "valid" else split][torch.as_tensor(nodes)] = True
-        edges = torch.from_numpy(np.asarray(found.edges, dtype=np.int64))
-        return raw_graph(self.name, self.name, found.features, edges, labels, masks=masks)
+        return read_npz(self._file(), self.name, 0, splits=self.public_split)
 
-    def _load(self) -> _Found:
+    def _file(self) -> Path:
+        folder = self.root / self.name.replace("-", "_")
+        path = folder / "fedlight.npz"
+        if path.is_file():
+            return path
         try:
             from ogb.nodeproppred import NodePropPredDataset
         except ImportError as error:
             raise ConfigurationError(
                 f"source: {self.name} needs the package ogb; pip install 'fedlight[ogb]', or use another source"
             ) from error
+        pickled = folder / "processed" / "data_processed"
+        if pickled.exists():
+            raise DataError(f"{pickled}: is a pickle, which torch no longer loads by itself; remove this file")
         try:
-            # Its cache is a pickle of arrays, which torch loads since 2.6 only where it is told that arrays are fine.
-            with torch.serialization.safe_globals(_array_types()):
-                dataset = NodePropPredDataset(self.name, str(self.root))
-                splits = dataset.get_idx_split() if self.public_split else None
+            dataset = NodePropPredDataset(self.name, str(self.root))
+            graph, labels = dataset[0]
+            arrays = _arrays(graph, labels, dataset.get_idx_split())
         except (Exception, SystemExit) as error:
-            folder = self.root / self.name.replace("-", "_")
             raise DataError(
                 f"{self.name} could not be read or downloaded to {folder} ({type(error).__name__}: {error}); put the "
                 f"unpacked archive of the Open Graph Benchmark there"
             ) from error
-        graph, labels = dataset[0]
-        if self.name != "ogbn-mag":
-            return _Found(graph["node_feat"], graph["edge_index"], labels, splits)
-        papers = None if splits is None else {split: nodes["paper"] for split, nodes in splits.items()}
-        edges = graph["edge_index_dict"][("paper", "cites", "paper")]
-        return _Found(graph["node_feat_dict"]["paper"], edges, labels["paper"], papers)
+        written = path.with_suffix(".part.npz")
+        np.savez(written, **arrays)
+        written.rename(path)
+        return path
 
 
-def _array_types() -> list[Any]:
-    numbers = {type(np.dtype(code)) for code in ("i4", "i8", "u1", "f4", "f8", "?")}
-    return [np.empty(0).__reduce__()[0], np.ndarray, np.dtype, *numbers]
+def _arrays(graph: dict[str, Any], labels: Any, splits: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of the graph, or of the papers of one with several kinds of nodes."""
+    if "edge_index_dict" in graph:
+        features, edges = graph["node_feat_dict"]["paper"], graph["edge_index_dict"]["paper", "cites", "paper"]
+        labels, splits = labels["paper"], {split: nodes["paper"] for split, nodes in splits.items()}
+    else:
+        features, edges = graph["node_feat"], graph["edge_index"]
+    labels = np.nan_to_num(np.asarray(labels).ravel(), nan=-1).astype(np.int64)
+    masks = {f"{SPLITS[split]}_mask": np.isin(np.arange(len(labels)), nodes) for split, nodes in splits.items()}
+    return {"x": np.asarray(features, dtype=np.float32), "edge_index": edges, "y": labels, **masks}

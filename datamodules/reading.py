@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
 
 from lightning.fabric.utilities import rank_zero_warn
 
-from fedlight.datamodules.knowledge_graph.labelled import LabelledGraph
-from fedlight.datamodules.knowledge_graph.sources.base import GraphSource
 from fedlight.errors import DataError
 
 OnError = Literal["raise", "skip"]
+Graph = TypeVar("Graph")
 
 
 def read_clients(
-    source: GraphSource, names: Sequence[str], on_error: OnError
-) -> tuple[list[LabelledGraph], dict[str, str]]:
+    read: Callable[[str], Graph], names: Sequence[str], on_error: OnError
+) -> tuple[list[Graph], dict[str, str]]:
     """Read the clients in the order of ``names``.
 
     Returns:
-        The graphs, and with ``on_error="skip"`` the clients left out, each with the reason.
+        What ``read`` gave, and with ``on_error="skip"`` the clients left out, each with the reason.
 
     Raises:
         DataError: for faulty data with ``on_error="raise"``, or when no client is left.
@@ -28,7 +27,7 @@ def read_clients(
     graphs, excluded = [], {}
     for name in names:
         try:
-            graphs.append(_read(source, name))
+            graphs.append(read(name))
         except DataError as error:
             if on_error == "raise":
                 raise
@@ -37,10 +36,3 @@ def read_clients(
     if not graphs:
         raise DataError(f"no client is left: {'; '.join(excluded.values())}")
     return graphs, excluded
-
-
-def _read(source: GraphSource, name: str) -> LabelledGraph:
-    graph = source.read(name)
-    if not any(map(len, graph.splits.values())):
-        raise DataError(f"client {name} has no triple in any split; leave it out by the option clients")
-    return graph

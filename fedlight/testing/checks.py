@@ -1,0 +1,53 @@
+"""A check of a contract, ready to be called, with a name for the list of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import torch
+
+from fedlight.tables import SharedState, tensor_of
+
+Case = TypeVar("Case")
+
+
+@dataclass(frozen=True)
+class Check(Generic[Case]):
+    """One rule of a contract for one case; calling it raises ``AssertionError`` where the rule is broken.
+
+    Args:
+        rule: what must hold. case: for what. name: of the case.
+    """
+
+    rule: Callable[[Case], None]
+    case: Case
+    name: str
+
+    def __call__(self) -> None:
+        """Check it."""
+        self.rule(self.case)
+
+    def __str__(self) -> str:
+        return f"{self.rule.__name__}-{self.name}"
+
+
+def all_checks(rules: Sequence[Callable[[Case], None]], cases: Mapping[str, Case]) -> list[Check[Case]]:
+    """Every rule for every case."""
+    return [Check(rule, case, name) for name, case in cases.items() for rule in rules]
+
+
+def require(holds: bool, what: str) -> None:
+    """Raise ``AssertionError`` with what should hold; unlike ``assert`` also under ``python -O``."""
+    if not holds:
+        raise AssertionError(what)
+
+
+def require_close(one: SharedState, other: SharedState, what: str, atol: float = 1e-6) -> None:
+    """Two shared states have the same parts with the same numbers."""
+    require(one.keys() == other.keys(), f"{what}: parts {sorted(one)} and {sorted(other)}")
+    for name in one:
+        first, second = tensor_of(one[name]), tensor_of(other[name])
+        near = torch.isclose(first.double(), second.double(), rtol=0, atol=atol)
+        require(bool(near.all()), f"{what}: part {name!r} differs by {(first - second).abs().max()}")
