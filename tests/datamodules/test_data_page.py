@@ -23,7 +23,10 @@ def test_every_example_is_a_valid_configuration(text: str) -> None:
 
 
 def test_every_source_and_format_is_on_the_page() -> None:
-    from fedlight.datamodules.knowledge_graph import formats, sources
+    from fedlight.datamodules import graph_collection, knowledge_graph
 
-    for name in {*formats.__all__, *sources.__all__} - {"FolderFormat", "GraphSource"}:
+    names: set[str] = set()
+    for package in (knowledge_graph, graph_collection):
+        names |= {*package.formats.__all__, *package.sources.__all__}
+    for name in names - {"CollectionFormat", "CollectionSource", "Division", "FolderFormat", "GraphSource"}:
         assert f"`{name}`" in PAGE
