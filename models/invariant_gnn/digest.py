@@ -49,15 +49,15 @@ def kept_edges(mask: Tensor, edge_graph: Tensor, num_graphs: int) -> Tensor:
         num_graphs: G.
     """
     kept = mask >= 0.5
-    total = torch.bincount(edge_graph, minlength=num_graphs)
-    bare = (torch.bincount(edge_graph[kept], minlength=num_graphs) == 0)[edge_graph]
-    by_mask = mask.argsort(descending=True, stable=True)
-    order = by_mask[edge_graph[by_mask].argsort(stable=True)]
+    weak_graph = torch.bincount(edge_graph[kept], minlength=num_graphs) == 0
+    weak = weak_graph[edge_graph].nonzero().flatten()
+    order = weak[mask[weak].argsort(descending=True, stable=True)]
+    order = order[edge_graph[order].argsort(stable=True)]
+    total = torch.bincount(edge_graph[order], minlength=num_graphs)
     first = total.cumsum(0) - total
-    rank = torch.empty_like(order)
-    rank[order] = torch.arange(len(order), device=order.device) - first[edge_graph[order]]
+    rank = torch.arange(len(order), device=order.device) - first[edge_graph[order]]
     quota = torch.ceil(KEPT_SHARE * total.double()).long()
-    return kept | (bare & (rank < quota[edge_graph]))
+    return kept.index_fill(0, order[rank < quota[edge_graph[order]]], True)
 
 
 def node_roles(edges: Tensor, num_nodes: int) -> Tensor:
@@ -68,12 +68,29 @@ def node_roles(edges: Tensor, num_nodes: int) -> Tensor:
         num_nodes: n.
     """
     degrees = torch.bincount(edges.flatten(), minlength=num_nodes)
-    ends = edges.cpu().numpy()
-    ones = np.ones(2 * len(ends), dtype=np.int32)
-    rows, columns = np.concatenate([ends, ends[:, ::-1]]).T
-    adjacency = coo_matrix((ones, (rows, columns)), shape=(num_nodes, num_nodes)).tocsr()
-    triangles = np.asarray((adjacency @ adjacency).multiply(adjacency).sum(1)).ravel() > 0
-    return 2 * degree_buckets(degrees) + torch.from_numpy(triangles).to(edges.device)
+    return 2 * degree_buckets(degrees) + in_triangles(edges, degrees)
+
+
+def in_triangles(edges: Tensor, degrees: Tensor) -> Tensor:
+    """Which nodes lie in a triangle, ``[n]`` bool.
+
+    Edges are directed from the lower degree to the higher, which keeps the products small around hubs. Of a triangle u
+    -> v -> w, u -> w, one product finds the ends of u -> w and the other those of u -> v.
+
+    Args:
+        edges: ``[E, 2]``, each once.
+        degrees: ``[n]``.
+    """
+    place = torch.empty_like(degrees)
+    place[degrees.argsort(stable=True)] = torch.arange(len(degrees), device=degrees.device)
+    turned = place[edges[:, :1]] > place[edges[:, 1:]]
+    low, high = torch.where(turned, edges.flip(1), edges).cpu().numpy().T
+    up = coo_matrix((np.ones(len(low), dtype=np.int32), (low, high)), shape=(len(degrees),) * 2).tocsr()
+    found = np.zeros(len(degrees), dtype=np.bool_)
+    for paths in (up @ up, up @ up.T):
+        closed = paths.multiply(up).tocoo()
+        found[closed.row] = found[closed.col] = True
+    return torch.from_numpy(found).to(edges.device)
 
 
 def graph_profiles(edges: Tensor, roles: Tensor, node_graph: Tensor, num_graphs: int) -> tuple[Tensor, Tensor]:

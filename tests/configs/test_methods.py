@@ -30,7 +30,8 @@ METHODS = {
         "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
     ),
     "fgcn_dks": (
-        *(name for name in EVERY if name != "collective"), "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained", "fgcn_dks_gmm", "fgcn_dks_prototype",
+        *(name for name in EVERY if name != "collective"), "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained",
+        "fgcn_dks_gmm", "fgcn_dks_prototype",
         "fgcn_dks_no_separation", "fgcn_dks_no_common_knowledge", "fgcn_dks_no_refinement", "fgcn_dks_no_invariance",
         "fgcn_dks_no_diversity", "fgcn_dks_no_environment", "fgcn_dks_no_reconstruction", "fgcn_dks_no_budget",
         "fgcn_dks_hist", "fgcn_dks_wl_hist", "fgcn_dks_rw", "fgcn_dks_sp", "fgcn_dks_lt",

@@ -18,6 +18,7 @@ from fedlight.tables import Part, SharedState
 from fedlight.testing import Check, ClientCase, client_checks
 from fedlight.testing.boring import BoringClient, BoringData
 
+
 def graphs() -> GraphCollectionDataModule:
     return GraphCollectionDataModule(SyntheticMotifs(graphs=12), num_clusters=2)
 

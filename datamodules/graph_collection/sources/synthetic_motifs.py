@@ -60,10 +60,10 @@ class SyntheticMotifs(CollectionSource):
 def _planted(
     base: Callable[[int, np.random.Generator], Edges], motif: Edges, rng: np.random.Generator
 ) -> tuple[int, Edges]:
-    """A base graph with two to four copies of a motif, each joined to it by one edge: its size and edges."""
-    size = int(rng.integers(8, 24))
+    """A base graph with one to three copies of a motif, each joined to it by one edge: its size and edges."""
+    size = int(rng.integers(10, 30))
     edges = base(size, rng)
-    for _ in range(int(rng.integers(2, 5))):
+    for _ in range(int(rng.integers(1, 4))):
         edges += [(size + u, size + v) for u, v in motif]
         edges.append((int(rng.integers(size)), size + int(rng.integers(MOTIF))))
         size += MOTIF

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 import pytest
 import torch
 from hypothesis import given
@@ -15,6 +16,7 @@ from fedlight.models.invariant_gnn.digest import (
     cluster_digests,
     digest_report,
     graph_profiles,
+    in_triangles,
     kept_edges,
     node_roles,
     noisy,
@@ -60,6 +62,15 @@ def test_golden_roles() -> None:
     paw, path = inputs["clusters"]["C0"]
     for graph, name in ((paw, "paw"), (path, "path3"), (inputs["clusters"]["C2"][0], "cycle4")):
         assert node_roles(torch.tensor(graph["edges"]), graph["n"]).tolist() == outputs["roles"][name]
+
+
+def test_triangles_are_those_of_networkx() -> None:
+    for seed in range(5):
+        graph = nx.gnm_random_graph(30, 60, seed)
+        edges = torch.tensor(list(graph.edges())).sort(1).values
+        expected = [count > 0 for count in nx.triangles(graph).values()]
+        assert in_triangles(edges, torch.tensor([degree for _, degree in graph.degree()])).tolist() == expected
+        assert not all(expected) and any(expected)
 
 
 def test_a_graph_without_strong_edges_keeps_its_best_quarter() -> None:
