@@ -129,10 +129,10 @@ class LocalClient:
     @contextmanager
     def deployed(self, payload: Payload | None) -> Iterator[None]:
         """Evaluate with what the client would be sent now, then give it its own state back."""
-        if payload is None:
+        state = None if payload is None else self.fused(payload)
+        if payload is None or (state is None and not payload.facts):
             yield
             return
-        state = self.fused(payload)
         own = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
         try:
             if state is not None:

@@ -178,7 +178,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
         return graphs, self.network.masks(graphs)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Any]:
-        """One batch's loss, with every term and the masks' means as ``terms``."""
+        """One batch's loss; ``terms``: every part, the masks' means, and the share of graphs that changed cluster."""
         graphs = Graphs.of(batch)
         count = min(max(self.clusters.num_clusters, 1), MOST_VIEWS) if self.views is None else self.views
         views = make_views(graphs, count, self.perturbation) if count and self.losses.environment else None
@@ -188,8 +188,10 @@ class InvariantGNNClient(PseudoClusteringMixin):
         loss = total(terms, found.invariant)
         if self._trainer is not None:
             self.log("train/loss", loss, prog_bar=True, batch_size=graphs.num_graphs)
-        values = {name: value for name, (_, value) in terms.items()}
-        return {"loss": loss, "batch_size": graphs.num_graphs, "terms": {**values, **_mask_means(found)}}
+        logged = {name: value for name, (_, value) in terms.items()} | _mask_means(found)
+        if targets is not None:
+            logged["reassigned"] = self.clusters.reassigned
+        return {"loss": loss, "batch_size": graphs.num_graphs, "terms": logged}
 
     def on_before_optimizer_step(self, optimizer: Any) -> None:
         """Clip the gradient."""

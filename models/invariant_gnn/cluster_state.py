@@ -22,9 +22,10 @@ class ClusterState(nn.Module):
     Buffers:
         count: K, 0 as long as it is unknown.
         assignment: ``[G]`` int64, the pseudo-cluster of each graph, -1 for none yet.
-        centers: ``[K, p]`` mean invariant embedding of each cluster when last looked at, NaN for an empty one; where K
-            is estimated there is room for the most that can come out.
-        dispatched: as ``centers``, prototypes from the server, NaN for those that it did not send.
+        centers: ``[K, p]`` mean invariant embedding of each cluster when last looked at, infinite for an empty one;
+            where K is estimated there is room for the most that can come out.
+        dispatched: as ``centers``, prototypes from the server, infinite for those that it did not send.
+        reassigned: share of the graphs that changed their cluster when these were last computed.
         epochs: begun so far. clustered: the epoch in which the pseudo-clusters were last computed.
     """
 
@@ -32,6 +33,7 @@ class ClusterState(nn.Module):
     assignment: Tensor
     centers: Tensor
     dispatched: Tensor
+    reassigned: Tensor
     epochs: Tensor
     clustered: Tensor
 
@@ -40,8 +42,9 @@ class ClusterState(nn.Module):
         room = num_clusters or MOST_CLUSTERS
         self.register_buffer("count", torch.tensor(num_clusters))
         self.register_buffer("assignment", torch.full((num_graphs,), -1))
-        self.register_buffer("centers", torch.full((room, width), torch.nan))
-        self.register_buffer("dispatched", torch.full((room, width), torch.nan))
+        self.register_buffer("centers", torch.full((room, width), torch.inf))
+        self.register_buffer("dispatched", torch.full((room, width), torch.inf))
+        self.register_buffer("reassigned", torch.zeros(()))
         self.register_buffer("epochs", torch.zeros((), dtype=torch.int64))
         self.register_buffer("clustered", torch.full((), -1))
 
@@ -62,12 +65,12 @@ class ClusterState(nn.Module):
 
     def dispatch(self, prototypes: Tensor, known: Tensor) -> None:
         """Keep what the server sent: prototypes ``[K, p]``, and ``[K]`` bool which of them there are."""
-        self.dispatched.fill_(torch.nan)
+        self.dispatched.fill_(torch.inf)
         self.dispatched[: len(known)][known] = prototypes[known].to(self.dispatched)
 
     def forget_dispatched(self) -> None:
         """The server sent no prototypes."""
-        self.dispatched.fill_(torch.nan)
+        self.dispatched.fill_(torch.inf)
 
     def recluster(self, local: LocalGraphs, seed: int, from_previous: bool) -> None:
         """Compute the pseudo-clusters anew.
@@ -79,9 +82,11 @@ class ClusterState(nn.Module):
             self.count.fill_(estimate_num_clusters(local.invariant, seed))
         start = self._start(local, from_previous)
         found = kmeans(local.invariant, self.num_clusters, seed, start)
-        names = naming(self.assignment[local.index], found.labels, self.num_clusters)
+        before = self.assignment[local.index]
+        labels = naming(before, found.labels, self.num_clusters)[found.labels]
+        self.reassigned.copy_(((labels != before) & (before >= 0)).float().mean())
         self.assignment.fill_(-1)
-        self.assignment[local.index] = names[found.labels]
+        self.assignment[local.index] = labels
         self.clustered.copy_(self.epochs)
         self.look(local)
 

@@ -21,7 +21,7 @@ class Clusters:
     """K clusters of n points.
 
     Shapes:
-        labels: ``[n]`` int64 in [0, K). centers: ``[K, p]`` in the type of the points, NaN for an empty cluster.
+        labels: ``[n]`` int64 in [0, K). centers: ``[K, p]`` in the type of the points, infinite for an empty cluster.
     """
 
     labels: Tensor
@@ -50,11 +50,11 @@ def kmeans(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = 
 
 
 def means_of(points: Tensor, labels: Tensor, num_clusters: int) -> Tensor:
-    """``[K, p]`` mean of each cluster, NaN for an empty one; points labelled -1 belong to none."""
+    """``[K, p]`` mean of each cluster, infinite for an empty one; points labelled -1 belong to none."""
     member = labels >= 0
     sizes = torch.bincount(labels[member], minlength=num_clusters)
     total = points.new_zeros(num_clusters, points.shape[1]).index_add(0, labels[member], points[member])
-    return torch.where(sizes[:, None] > 0, total / sizes.clamp(min=1)[:, None], torch.nan)
+    return torch.where(sizes[:, None] > 0, total / sizes.clamp(min=1)[:, None], torch.inf)
 
 
 def naming(previous: Tensor, labels: Tensor, num_clusters: int) -> Tensor:
@@ -79,5 +79,6 @@ def naming(previous: Tensor, labels: Tensor, num_clusters: int) -> Tensor:
 def distances(points: Tensor, centers: Tensor) -> Tensor:
     """``[n, K]`` Euclidean distances; infinite to centres that are not finite (empty or suppressed clusters)."""
     known = centers.isfinite().all(1)
-    found = torch.cdist(points.double(), centers.double().nan_to_num())
+    finite = torch.where(known[:, None], centers, 0.0)
+    found = torch.cdist(points.double(), finite.double())
     return found.masked_fill(~known, torch.inf)

@@ -39,7 +39,8 @@ def cluster_report(
     member = clustered >= 0
     digests = cluster_digests(f[member].cpu(), q[member].cpu(), clustered[member].cpu(), clusters.num_clusters)
     digests = noisy(digests, noise, generator) if noise else digests
-    return digest_report(clusters.centers[: clusters.num_clusters].nan_to_num(), digests, k_min)
+    centers = clusters.centers[: clusters.num_clusters]
+    return digest_report(torch.where(centers.isfinite(), centers, 0.0), digests, k_min)
 
 
 def mask_warning(local: LocalGraphs) -> str | None:

@@ -41,7 +41,7 @@ class Targets:
     """What the client's clusters demand of a batch.
 
     Shapes:
-        assignment: ``[G]`` int64 pseudo-clusters, -1 for none. prototypes: ``[K, p]`` as dispatched, NaN for none.
+        assignment: ``[G]`` int64 pseudo-clusters, -1 for none. prototypes: ``[K, p]`` as dispatched, infinite for none.
     """
 
     assignment: Tensor

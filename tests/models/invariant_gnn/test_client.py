@@ -58,9 +58,8 @@ def test_only_the_invariant_branch_leaves_the_client() -> None:
     private = set(module.state_dict()) - set(state)
     for part in ("adapter", "separator", "variant", "decoder"):
         assert any(name.startswith(f"network.{part}") for name in private), part
-    assert {name for name in private if name.startswith("clusters.")} == {
-        f"clusters.{name}" for name in ("assignment", "centers", "clustered", "count", "dispatched", "epochs")
-    }
+    kept = ("assignment", "centers", "clustered", "count", "dispatched", "epochs", "reassigned")
+    assert {name for name in private if name.startswith("clusters.")} == {f"clusters.{name}" for name in kept}
     other = client(seed=6)
     other.load_shared_state(state)
     for name, value in state.items():
@@ -73,7 +72,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms() -> None:
     epochs(module, 3)
     outputs = step(module)
     terms = {name: value.item() for name, value in outputs["terms"].items()}
-    assert set(terms) == CLUSTER_TERMS | ALWAYS | MASK_TERMS
+    assert set(terms) == CLUSTER_TERMS | ALWAYS | MASK_TERMS | {"reassigned"}
     expected = (
         2 * terms["inv"]
         + 3 * terms["div"]

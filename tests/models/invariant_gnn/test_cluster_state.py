@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
@@ -25,6 +26,7 @@ def test_clusters_keep_their_numbers_over_rounds_and_seeds() -> None:
     for seed in range(1, 5):
         state.recluster(seen(BLOBS + 0.01), seed, from_previous=False)
         assert torch.equal(state.assignment, first)
+        assert state.reassigned == 0
     torch.testing.assert_close(state.centers[first], torch.stack([(BLOBS + 0.01)[k == TRUE].mean(0) for k in TRUE]))
 
 
@@ -86,3 +88,12 @@ def test_an_unknown_number_of_clusters_is_estimated_once() -> None:
     assert state.dispatched.isfinite().all(1).tolist() == [True, False, True] + [False] * 7
     state.recluster(seen(torch.cat([BLOBS[:20]] * 3)), 1, from_previous=False)
     assert state.num_clusters == 3
+
+
+def test_the_share_of_graphs_that_changed_their_cluster() -> None:
+    state = ClusterState(60, 3, 3)
+    state.assignment.copy_(TRUE)
+    state.assignment[:3] = torch.tensor([1, 2, -1])  # two others, and one that had none
+    state.recluster(seen(BLOBS), 0, from_previous=False)
+    assert torch.equal(state.assignment, TRUE)
+    assert state.reassigned.item() == pytest.approx(2 / 60)

