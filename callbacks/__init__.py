@@ -8,6 +8,7 @@ from fedlight.callbacks.progress import RoundProgress
 from fedlight.callbacks.propagation_pilot import PropagationPilot
 from fedlight.callbacks.structure_reconstruction import StructureReconstruction
 from fedlight.callbacks.tensorboard import TensorBoardCurves
+from fedlight.callbacks.two_stage_kmeans import TwoStageKMeans
 
 __all__ = [
     "FederatedCallback",
@@ -18,4 +19,5 @@ __all__ = [
     "RoundProgress",
     "StructureReconstruction",
     "TensorBoardCurves",
+    "TwoStageKMeans",
 ]

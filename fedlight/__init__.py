@@ -1,6 +1,6 @@
 """fedlight: federated learning on graphs with PyTorch Lightning."""
 
-from fedlight.aggregators import Aggregator, FedAvg, FedE, FedLTailor, NoiseAware, Standalone
+from fedlight.aggregators import Aggregator, CommonKnowledge, FedAvg, FedE, FedLTailor, NoiseAware, Standalone
 from fedlight.callbacks import FederatedCallback
 from fedlight.client import Anchor, ClientModule, ClientSpec
 from fedlight.data import ClientDataModule, FederatedDataModule
@@ -18,6 +18,7 @@ __all__ = [
     "ClientDataModule",
     "ClientModule",
     "ClientSpec",
+    "CommonKnowledge",
     "EmbeddingContrast",
     "FedAvg",
     "FedE",

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import torch
 from lightning.pytorch import LightningModule
@@ -16,6 +16,9 @@ from torch import Tensor
 from fedlight.errors import ConfigurationError
 from fedlight.streams import Streams, root_seed
 from fedlight.tables import Part, RowIndex, RowTable, SharedState
+
+if TYPE_CHECKING:
+    from fedlight.data import ClientDataModule
 
 Report: TypeAlias = dict[str, float | Tensor]
 
@@ -84,6 +87,7 @@ class ClientModule(LightningModule):
 
     spec: ClientSpec | None = None
     seed: int | None = None
+    _local_data: ClientDataModule | None = None
 
     def for_client(self, spec: ClientSpec, seed: int | None = None) -> Self:
         """Return a copy of this prototype, built for one client.
@@ -133,6 +137,30 @@ class ClientModule(LightningModule):
             if isinstance(part, RowTable):
                 raise TypeError(f"{type(self).__name__} must load the row table {name!r} itself")
             own[name].copy_(part)
+
+    def receive_facts(self, facts: Mapping[str, float | Tensor]) -> None:
+        """Take the small numbers that the server sent along, before training or evaluation (default: nothing).
+
+        What is to survive a resume goes into a buffer outside :meth:`shared_state`. Without facts, ``facts`` is empty.
+        """
+
+    @property
+    def local_data(self) -> ClientDataModule | None:
+        """The client's own data, for models that look at all of it at once (pseudo-labels); never copied or saved.
+
+        In the federation that of the client, in ``lightning.Trainer`` its datamodule; ``None`` where there is neither.
+        """
+        if self._local_data is None and self._trainer is not None:
+            found: ClientDataModule | None = getattr(self._trainer, "datamodule", None)
+            return found
+        return self._local_data
+
+    def use_data(self, data: ClientDataModule | None) -> None:
+        """Say which data are the client's."""
+        self._local_data = data
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_local_data": None}
 
     def reference_state(self) -> dict[str, Tensor]:
         """The tensors that objectives compare over rounds, live (not copied). Default: the dense parameters."""

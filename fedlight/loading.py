@@ -38,9 +38,11 @@ def load_client(
     module = prototype.for_client(unpack_spec(state["spec"]), source.manifest["seed"])
     client = LocalClient(unpack_spec(state["spec"]), module)
     client.load_state_dict(state)
-    sent = client.fused(unpack_payload(state["payload"]))
+    payload = unpack_payload(state["payload"])
+    sent = client.fused(payload)
     if sent is not None:
         client.sharing.load(sent)
+    module.receive_facts(payload.facts)
     return module.eval()
 
 

@@ -41,6 +41,7 @@ class LocalClient:
     ) -> None:
         self.spec, self.module, self._data = spec, module, data
         self.sharing = sharing or Sharing(module)
+        module.use_data(data)
         self.wrapped: Any = module if wrapped is None else wrapped
         self.keep_received = keep_received
         self.received: SharedState | None = None
@@ -107,6 +108,7 @@ class LocalClient:
         if state is not None:
             self.sharing.load(state)
             self.sharing.receive(state)
+        self.module.receive_facts(payload.facts)
         if self.keep_received:
             self.received = clone(self.sharing.model_state())
         self._rollback = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
@@ -127,13 +129,15 @@ class LocalClient:
     @contextmanager
     def deployed(self, payload: Payload | None) -> Iterator[None]:
         """Evaluate with what the client would be sent now, then give it its own state back."""
-        state = None if payload is None else self.fused(payload)
-        if state is None:
+        if payload is None:
             yield
             return
+        state = self.fused(payload)
         own = {name: tensor.detach().clone() for name, tensor in self.module.state_dict().items()}
         try:
-            self.sharing.load(state)
+            if state is not None:
+                self.sharing.load(state)
+            self.module.receive_facts(payload.facts)
             yield
         finally:
             self.module.load_state_dict(own)

@@ -14,6 +14,8 @@ from fedlight.streams import Streams
 
 # Set by seed_everything and by deterministic CUDA kernels for the life of a process; taken back after each test.
 TOLERATED = {"CUBLAS_WORKSPACE_CONFIG", "PL_GLOBAL_SEED", "PL_SEED_WORKERS", "PYTEST_CURRENT_TEST"}
+# Set by importing scikit-learn.
+TOLERATED |= {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
 
 hypothesis.settings.register_profile("fedlight", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fedlight")

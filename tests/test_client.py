@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from tests.boring import BoringClient, BoringData
+import torch
+from torch import Tensor
+
+from fedlight import ClientSpec
+from fedlight.local import LocalClient
+from fedlight.payload import Payload
+from fedlight.streams import Streams
+from fedlight.testing.boring import BoringClient, BoringData
 
 
 def test_factories_are_shared_between_clients_and_not_copied() -> None:
@@ -15,3 +25,42 @@ def test_factories_are_shared_between_clients_and_not_copied() -> None:
     prototype.optimizer = partial(print, threading.Lock())
     client: Any = prototype.for_client(BoringData().clients[0])
     assert client.optimizer is prototype.optimizer
+
+
+class Listener(BoringClient):
+    """Keeps the facts it was given in a buffer, as a model should."""
+
+    def build(self, spec: ClientSpec, streams: Streams) -> None:
+        super().build(spec, streams)
+        self.register_buffer("told", torch.zeros(()))
+
+    def receive_facts(self, facts: Mapping[str, float | Tensor]) -> None:
+        self.get_buffer("told").fill_(facts.get("number", 0.0))
+
+
+def listener() -> LocalClient:
+    data = BoringData()
+    return LocalClient(data.clients[0], Listener().for_client(data.clients[0], 0), data.client(0))
+
+
+def test_facts_reach_the_model_for_training_and_go_with_what_it_is_sent_for_evaluation() -> None:
+    client = listener()
+    told = client.module.get_buffer("told")
+    client.receive(Payload(None, facts={"number": 3.0}), 0)
+    assert told == 3
+    for state in (None, client.module.shared_state()):
+        with client.deployed(Payload(state, facts={"number": 5.0})):
+            assert told == 5
+        assert told == 3
+    with client.deployed(None):
+        assert told == 3
+    client.receive(Payload(client.module.shared_state()), 1)
+    assert told == 0
+
+
+def test_a_model_knows_its_data_and_no_copy_holds_them() -> None:
+    client = listener()
+    assert client.module.local_data is client.data
+    assert copy.deepcopy(client.module).local_data is None
+    assert pickle.loads(pickle.dumps(client.module)).local_data is None
+    assert BoringClient().local_data is None

@@ -1,6 +1,7 @@
 """Rules by which the server combines updates; one file each."""
 
 from fedlight.aggregators.base import Aggregator
+from fedlight.aggregators.common_knowledge import CommonKnowledge
 from fedlight.aggregators.coordinate_median import CoordinateMedian
 from fedlight.aggregators.distribution_similarity import DistributionSimilarity
 from fedlight.aggregators.fedadam import FedAdam
@@ -21,6 +22,7 @@ from fedlight.aggregators.trimmed_mean import TrimmedMean
 __all__ = [
     "GCFL",
     "Aggregator",
+    "CommonKnowledge",
     "CoordinateMedian",
     "DistributionSimilarity",
     "FedAdam",

@@ -12,8 +12,9 @@ from fedlight.models.noisy_gcn.fidelity import SCORES, fidelity
 def diagnostics(graph: NodeGraph) -> dict[str, float]:
     """All fidelity scores, label homophily of the edges, share of isolated nodes; computed once per graph.
 
-    Where the clean graph is known also ``edge_precision`` (share of the edges that are true) and ``edge_recall``. What
-    does not exist (homophily without labelled edges) is absent.
+    Where it is known whether noise was added also ``corrupted`` (0 or 1); where the clean graph is known
+    ``edge_precision`` (share of the edges that are true) and ``edge_recall``. What does not exist (homophily without
+    labelled edges) is absent.
     """
     return graph.cached("diagnostics", lambda: _diagnostics(graph))
 
@@ -27,6 +28,8 @@ def homophily(edges: Tensor, labels: Tensor) -> float | None:
 
 def _diagnostics(graph: NodeGraph) -> dict[str, float]:
     found: dict[str, float] = {score: fidelity(graph, score) for score in SCORES}
+    if graph.corrupted is not None:
+        found["corrupted"] = float(graph.corrupted)
     found["isolated"] = float((graph.degrees == 0).double().mean())
     if (agreement := homophily(graph.edges, graph.labels)) is not None:
         found["homophily"] = agreement

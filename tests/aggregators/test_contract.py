@@ -13,6 +13,7 @@ import fedlight.aggregators
 from fedlight.aggregators import (
     GCFL,
     Aggregator,
+    CommonKnowledge,
     CoordinateMedian,
     DistributionSimilarity,
     FedAdam,
@@ -50,7 +51,25 @@ def gaussian(name: str) -> Report:
     return {"mean": torch.tensor([float(ord(name) - ord("a")), 0.0]), "log_var": torch.zeros(2)}
 
 
+def clusters(name: str) -> Report:
+    """Two clusters' digests and prototypes; client b's second one is suppressed."""
+    generator = torch.Generator().manual_seed(ord(name))
+    f, pairs = torch.rand(2, 24, generator=generator), torch.rand(2, 300, generator=generator)
+    pairs = pairs * (pairs > 0.8)
+    released = torch.tensor([1, int(name != "b")])
+    return {
+        "prototypes": torch.randn(2, 3, generator=generator) * released[:, None],
+        "digest_f": f / f.sum(1, keepdim=True) * released[:, None],
+        "digest_q": pairs / pairs.sum(1, keepdim=True) * released[:, None],
+        "cluster_sizes": 7 * released,
+    }
+
+
 AGGREGATORS: dict[str, AggregatorCase | Callable[[], Aggregator]] = {
+    "CommonKnowledge": AggregatorCase(CommonKnowledge, clusters),
+    "CommonKnowledge, by histograms, as printed": AggregatorCase(
+        lambda: CommonKnowledge("hist", "literal", intra_client="all"), clusters
+    ),
     "CoordinateMedian": CoordinateMedian,
     "DistributionSimilarity": AggregatorCase(DistributionSimilarity, gaussian),
     "FedAdam": AggregatorCase(FedAdam, identity=False),

@@ -29,6 +29,13 @@ METHODS = {
         "fedsdr_rlsr_only", "fedsdr_input_free", "fedsdr_plus",
         "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
     ),
+    "fgcn_dks": (
+        *(name for name in EVERY if name != "collective"), "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained",
+        "fgcn_dks_gmm", "fgcn_dks_prototype",
+        "fgcn_dks_no_separation", "fgcn_dks_no_common_knowledge", "fgcn_dks_no_refinement", "fgcn_dks_no_invariance",
+        "fgcn_dks_no_diversity", "fgcn_dks_no_environment", "fgcn_dks_no_reconstruction", "fgcn_dks_no_budget",
+        "fgcn_dks_hist", "fgcn_dks_wl_hist", "fgcn_dks_rw", "fgcn_dks_sp", "fgcn_dks_lt",
+    ),
 }  # fmt: skip
 PLACES = [
     "fedlight.aggregators",
@@ -74,7 +81,7 @@ def full(section: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def test_every_shipped_file_is_covered() -> None:
     assert {file.parent.name for file in CONFIGS.rglob("*.yaml")} == {*METHODS, "methods"}
-    assert len(BASES) == len({file.name for file in BASES if file.stem != "demo"}) + len(METHODS) == 18
+    assert len(BASES) == len({file.name for file in BASES if file.stem != "demo"}) + len(METHODS) == 26
     named = {name for names in METHODS.values() for name in names}
     assert named == {file.stem for file in (CONFIGS / "methods").glob("*.yaml")}
 
@@ -91,7 +98,7 @@ def check(resolved: dict[str, Any], alone: dict[str, Any], overlay: dict[str, An
     """What the overlay says is so, it says all that makes a method, and everything else is the base's."""
     assert {"method", "aggregator", "objectives", "callbacks"} <= set(overlay["trainer"]), name
     assert overlay["trainer"]["method"] == name
-    assert resolved["data"]["init_args"]["collective"] is (name == "collective")
+    assert resolved["data"]["init_args"].get("collective", False) is (name == "collective")
     arguments = {
         "trainer": overlay["trainer"],
         **{section: overlay.get(section, {}).get("init_args", {}) for section in ("model", "data")},

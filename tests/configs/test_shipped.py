@@ -16,6 +16,7 @@ from tests.ranked import random_graph
 
 KNOWLEDGE = sorted((shipped_configs() / "fedltailor").glob("*.yaml"))
 NODES = sorted((shipped_configs() / "fedsdr").glob("*.yaml"))
+GRAPHS = sorted((shipped_configs() / "fgcn_dks").glob("*.yaml"))
 
 
 def write_graph(root: Path) -> int:
@@ -92,3 +93,37 @@ def test_methods_run_on_the_demo_of_node_classification(method: str, tmp_path: P
     configs = [f"--config={name}" for name in ("fedsdr/demo.yaml", f"methods/{method}.yaml", over)]
     run = fit([*configs, f"--trainer.default_root_dir={tmp_path / 'runs'}"])
     assert summary(run)["method"] == method and summary(run)["test"]["all"]["accuracy"] > 0.2
+
+
+@pytest.mark.parametrize("base", GRAPHS, ids=lambda path: path.stem)
+def test_a_configuration_of_graph_clustering_runs_rounds(base: Path, tmp_path: Path) -> None:
+    """Real data are replaced by the embedded motifs."""
+    over = write_config(tmp_path / "small.yaml", few_motifs(check_config(base)))
+    runs = f"--trainer.default_root_dir={tmp_path / 'runs'}"
+    run = fit([f"--config=fgcn_dks/{base.name}", "--config", str(over), runs])
+    said = summary(run)
+    assert said["method"] == said["system"] == "fgcn_dks" and said["rounds_run"] == 2
+    assert {"acc", "nmi", "ari", "f1", "silhouette", "acc_refined"} <= set(said["test"]["all_macro"])
+    assert len(list((run / "clusters").glob("*.csv"))) == 6
+    assert {"inv", "div", "env_stability", "mask_edges"} <= {row["metric"] for row in table(run, "train")}
+
+
+def few_motifs(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A short run with some of the embedded graphs."""
+    motifs = {"class_path": "SyntheticMotifs", "init_args": {"graphs": 16}}
+    trainer = {"accelerator": "cpu", "max_rounds": 2, "local_epochs": 1, "enable_progress_bar": False}
+    model = {"init_args": {"width": 4, "warmup_epochs": 0}}
+    return {
+        "trainer": trainer,
+        "model": model,
+        "data": {"init_args": {**config["data"]["init_args"], "source": motifs}},
+    }
+
+
+@pytest.mark.parametrize("method", ["fgcn_dks_literal", "fgcn_dks_untrained", "fgcn_dks_prototype", "standalone"])
+def test_methods_run_on_the_demo_of_graph_clustering(method: str, tmp_path: Path) -> None:
+    small = few_motifs(check_config(shipped_configs() / "fgcn_dks" / "demo.yaml"))
+    over = write_config(tmp_path / "small.yaml", {name: small[name] for name in ("trainer", "data")})
+    configs = [f"--config={name}" for name in ("fgcn_dks/demo.yaml", f"methods/{method}.yaml", over)]
+    run = fit([*configs, f"--trainer.default_root_dir={tmp_path / 'runs'}"])
+    assert summary(run)["method"] == method and summary(run)["test"]["all_macro"]["acc"] >= 0.5

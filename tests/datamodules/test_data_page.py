@@ -24,12 +24,16 @@ def test_every_example_is_a_valid_configuration(text: str) -> None:
 
 
 def test_every_source_and_format_is_on_the_page() -> None:
+    from fedlight.datamodules import graph_collection
     from fedlight.datamodules.knowledge_graph import formats, sources
     from fedlight.datamodules.subgraph import noise, partitioners
     from fedlight.datamodules.subgraph import sources as node_sources
 
-    packages = (formats, sources, node_sources, partitioners, noise)
+    packages = (
+        formats, sources, node_sources, partitioners, noise, graph_collection.formats, graph_collection.sources
+    )  # fmt: skip
     bases = {"FolderFormat", "GraphSource", "NodeSource", "Partitioner", "EdgeNoise"}
+    bases |= {"CollectionFormat", "CollectionSource", "Division"}
     for name in {name for package in packages for name in package.__all__} - bases:
         assert f"`{name}`" in PAGE
 

@@ -9,15 +9,23 @@ import pytest
 import torch
 
 from fedlight.client import ClientModule, ClientSpec
+from fedlight.datamodules.graph_collection import GraphCollectionDataModule, SyntheticMotifs
 from fedlight.datamodules.knowledge_graph import KnowledgeGraphDataModule, SyntheticTown
+from fedlight.models.invariant_gnn import InvariantGNNClient
 from fedlight.models.kge import KGEClient
 from fedlight.streams import Streams
 from fedlight.tables import Part, SharedState
 from fedlight.testing import Check, ClientCase, client_checks
 from fedlight.testing.boring import BoringClient, BoringData
 
+
+def graphs() -> GraphCollectionDataModule:
+    return GraphCollectionDataModule(SyntheticMotifs(graphs=12), num_clusters=2)
+
+
 CLIENTS = {
     "BoringClient": ClientCase(BoringClient, BoringData),
+    "InvariantGNNClient": ClientCase(lambda: InvariantGNNClient(width=4), graphs),
     "KGEClient": ClientCase(
         lambda: KGEClient(dim=4, num_negatives=4), lambda: KnowledgeGraphDataModule(SyntheticTown(), batch_size=128)
     ),

@@ -1,0 +1,203 @@
+"""Final clusters of graphs: two-stage K-means at each evaluation, written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from lightning.fabric.utilities import rank_zero_warn
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from fedlight.callbacks.base import FederatedCallback
+from fedlight.clustering.refinement import Refine
+from fedlight.clustering.two_stage import Clustering, LabelFrom, Method, TwoStage
+from fedlight.datamodules.graph_collection.predictions import write_clusters
+from fedlight.local import LocalClient
+from fedlight.metrics.clustering import clustering_scores, silhouette
+from fedlight.names import safe_name
+from fedlight.streams import Streams, root_seed
+
+if TYPE_CHECKING:
+    from fedlight.trainer import FederatedTrainer
+
+
+class EmbedsGraphs(Protocol):
+    """What the callback needs of a client's module."""
+
+    def embed_both(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Invariant and variant embeddings of a batch, ``[B, p]`` and ``[B, p']``."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One client's graphs as last evaluated: embeddings ``[n, p]``, classes and positions ``[n]``, and clusters."""
+
+    zbar: Tensor
+    ztil: Tensor
+    classes: Tensor
+    index: Tensor
+    clustering: Clustering
+
+    @property
+    def cluster(self) -> Tensor:
+        """``[n]``, as :func:`write_clusters` wants it."""
+        return self.clustering.labels
+
+    @property
+    def confidence(self) -> Tensor:
+        """``[n]``."""
+        return self.clustering.confidence
+
+    @property
+    def distance(self) -> Tensor:
+        """``[n]``."""
+        return self.clustering.distance
+
+
+class TwoStageKMeans(FederatedCallback):
+    """Clusters every client's graphs when it is evaluated: K-means on invariant embeddings, corrected by variant ones.
+
+    It logs ``acc_refined``, ``nmi_refined``, ``ari_refined`` and ``f1_refined`` where classes are known, and for all
+    clients ``silhouette_refined``, ``reassigned`` (the share that the second stage moved) and ``occupied`` (clusters
+    that hold a graph). ``clusters/<client>.csv`` holds graph, cluster, confidence and distance; after the test there
+    are also ``clusters/<client>.npz`` with the embeddings and ``clusters/<client>.png``, a picture of them.
+
+    The module must offer ``embed_both``; the callback works in ``lightning.Trainer`` too, where it only logs.
+
+    Args:
+        cluster: first stage: ``kmeans``, or ``gmm``, a mixture on the two main directions of both embeddings.
+        refine: second stage: ``similarity``, ``split_merge`` or ``off``.
+        label_from: ``prototype``: the first stage is instead the nearest prototype that the server sent.
+        eta: weight of the variant distance in the second stage.
+        rho: share of the graphs that it may move.
+    """
+
+    def __init__(
+        self,
+        cluster: Method = "kmeans",
+        refine: Refine = "similarity",
+        label_from: LabelFrom = "own",
+        eta: float = 0.5,
+        rho: float = 0.3,
+    ) -> None:
+        self.two_stage = TwoStage(cluster, refine, label_from, eta, rho)
+        self._batches: list[tuple[Tensor, ...]] = []
+        self._seen: Seen | None = None
+        self._last: dict[str, Seen] = {}
+
+    def on_validation_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Forget the client before."""
+        self._batches, self._seen = [], None
+
+    def on_validation_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Embed a batch."""
+        module: EmbedsGraphs = pl_module
+        with torch.no_grad():
+            parts = (*module.embed_both(batch), batch.y, batch.index)
+        self._batches.append(tuple(part.detach().cpu() for part in parts))
+
+    def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Cluster and log."""
+        self._finish("val", trainer, pl_module)
+
+    def on_test_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Forget the client before."""
+        self.on_validation_epoch_start(trainer, pl_module)
+
+    def on_test_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Embed a batch."""
+        self.on_validation_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+
+    def on_test_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Cluster and log."""
+        self._finish("test", trainer, pl_module)
+
+    def on_client_validation_end(
+        self, trainer: FederatedTrainer, client: LocalClient, metrics: Mapping[str, float]
+    ) -> None:
+        """Write the client's clusters."""
+        if self._seen is not None:
+            write_clusters([self._seen], graph_ids(client, self._seen), client.name, trainer.run_folder / "clusters")
+            self._last[client.name] = self._seen
+
+    def on_federated_test_end(self, trainer: FederatedTrainer, metrics: Mapping[str, Mapping[str, float]]) -> None:
+        """Write the embeddings of the round that was tested, and pictures of them."""
+        for name, seen in self._last.items():
+            base = trainer.run_folder / "clusters" / safe_name(name)
+            _write_embeddings(base.with_name(base.name + ".npz"), seen)
+            picture(seen, name).savefig(base.with_name(base.name + ".png"))
+
+    def _finish(self, split: str, trainer: Any, module: Any) -> None:
+        if not self._batches:
+            return
+        zbar, ztil, classes, index = (torch.cat(parts) for parts in zip(*self._batches, strict=True))
+        spec = module.spec
+        federation = getattr(trainer, "federation", None)
+        streams = Streams(root_seed()) if federation is None else federation.streams
+        facts = {} if federation is None else federation.server.payload(spec.client_id).facts
+        wanted, seed = spec.sizes["num_clusters"], streams.seed("two_stage", spec.name)
+        found = self.two_stage(zbar, ztil, wanted, seed, facts)
+        self._seen = Seen(zbar, ztil, classes, index, found)
+        _warn_collapse(spec.name, found, wanted)
+        for name, value in _scores(self._seen, seed).items():
+            module.log(f"{split}/{name}", value, batch_size=len(index))
+
+
+def _scores(seen: Seen, seed: int) -> dict[str, float]:
+    found = seen.clustering
+    scores = {f"{k}_refined": v for k, v in clustering_scores(found.labels, seen.classes).items() if k != "majority"}
+    inner = silhouette(seen.zbar, found.labels, seed)
+    return {
+        **scores,
+        **({} if inner is None else {"silhouette_refined": inner}),
+        "reassigned": float((found.labels != found.first).double().mean()),
+        "occupied": float(len(found.centers)),
+    }
+
+
+def _warn_collapse(name: str, found: Clustering, wanted: int) -> None:
+    if len(found.centers) < min(wanted, len(found.labels)):
+        rank_zero_warn(
+            f"client {name}: {len(found.centers)} of {wanted} clusters hold graphs: too few embeddings differ. Fewer "
+            "clusters, or more features or training, would help"
+        )
+
+
+def graph_ids(client: LocalClient, seen: Seen) -> Sequence[str]:
+    """Names of the client's graphs, or their positions where its data give none."""
+    collection = getattr(client.data, "collection", None)
+    if collection is not None:
+        ids: Sequence[str] = collection.graph_ids
+        return ids
+    return [str(i) for i in range(int(seen.index.max()) + 1)]
+
+
+def _write_embeddings(path: Path, seen: Seen) -> None:
+    order = seen.index.argsort()
+    np.savez(
+        path, invariant=seen.zbar[order].numpy(), variant=seen.ztil[order].numpy(), cluster=seen.cluster[order].numpy()
+    )
+
+
+def picture(seen: Seen, name: str) -> Figure:
+    """Two main directions of the invariant embeddings, coloured by cluster and, where known, by class."""
+    from sklearn.decomposition import PCA
+
+    values = seen.zbar.double().numpy()
+    flat = PCA(min(2, *values.shape), random_state=0).fit_transform(values) if len(values) > 1 else values[:, :2]
+    columns = np.column_stack([flat, np.zeros((len(flat), 2))])[:, :2]
+    panels = [("cluster", seen.cluster)] + [("class", seen.classes)] * bool((seen.classes >= 0).any())
+    figure = Figure(figsize=(4 * len(panels), 4), layout="constrained")
+    for axes, (title, colours) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        axes.scatter(*columns.T, c=colours.numpy(), cmap="tab10", s=10)
+        axes.set_title(f"{name}: {title}")
+    return figure

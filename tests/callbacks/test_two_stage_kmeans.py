@@ -1,0 +1,110 @@
+"""The callback in a short federation of pooled clients, and in a plain Lightning trainer."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import lightning
+import numpy as np
+import pytest
+
+from fedlight import CommonKnowledge, FederatedTrainer, FitResult
+from fedlight.callbacks import TwoStageKMeans
+from fedlight.datamodules import GraphCollectionDataModule
+from fedlight.datamodules.graph_collection import SyntheticMotifs
+from tests.pooled_client import PooledClient
+
+
+def fit(root: Path, callback: TwoStageKMeans, data: GraphCollectionDataModule | None = None) -> FitResult:
+    settings: dict[str, Any] = {
+        "accelerator": "cpu",
+        "max_rounds": 1,
+        "aggregator": CommonKnowledge(),
+        "callbacks": [callback],
+        "default_root_dir": str(root),
+        "enable_progress_bar": False,
+    }
+    return FederatedTrainer(**settings).fit(PooledClient(), data or motifs())
+
+
+CLIENTS = ["crowds_0", "crowds_1", "molecules_0"]
+
+
+def motifs() -> GraphCollectionDataModule:
+    return GraphCollectionDataModule(SyntheticMotifs(graphs=12), num_clusters=2, clients=CLIENTS)
+
+
+def rows(result: FitResult, client: str) -> list[list[str]]:
+    with (result.run_folder / "clusters" / f"{client}.csv").open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_clusters_scores_and_embeddings_of_a_run(tmp_path: Path) -> None:
+    result = fit(tmp_path, TwoStageKMeans())
+    for name in CLIENTS:
+        header, *lines = rows(result, name)
+        assert header == ["graph", "cluster", "confidence", "distance"]
+        assert [line[0] for line in lines] == [str(i) for i in range(12)]
+        assert {line[1] for line in lines} <= {"0", "1"}
+        embeddings = np.load(result.run_folder / "clusters" / f"{name}.npz")
+        assert embeddings["invariant"].shape == (12, 4)
+        assert embeddings["cluster"].tolist() == [int(line[1]) for line in lines]
+        assert (result.run_folder / "clusters" / f"{name}.png").stat().st_size > 1000
+    scores = result.test["molecules_0"]
+    assert {"acc_refined", "nmi_refined", "ari_refined", "f1_refined", "silhouette_refined"} <= scores.keys()
+    assert scores["occupied"] == 2 and 0 <= scores["reassigned"] <= 0.3
+    assert "acc_refined" in result.validation["all_macro"]
+
+
+def test_the_written_clusters_give_the_logged_accuracy(tmp_path: Path) -> None:
+    data = motifs()
+    result = fit(tmp_path, TwoStageKMeans(), data)
+    labels = data.client(0).collection.labels.numpy()
+    found = np.array([int(line[1]) for line in rows(result, data.clients[0].name)[1:]])
+    right = max((found == labels).mean(), (found != labels).mean())
+    assert result.test[data.clients[0].name]["acc_refined"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"refine": "off"}, {"cluster": "gmm"}, {"label_from": "prototype"}, {"refine": "split_merge"}]
+)
+def test_every_setting_runs(tmp_path: Path, settings: dict[str, Any]) -> None:
+    scores = fit(tmp_path, TwoStageKMeans(**settings)).test["crowds_1"]
+    assert 0 < scores["acc_refined"] <= 1
+    if settings == {"refine": "off"}:
+        assert scores["reassigned"] == 0
+
+
+def test_prototypes_of_the_server_are_used(tmp_path: Path) -> None:
+    own, sent = (fit(tmp_path, TwoStageKMeans(refine="off", label_from=kind)) for kind in ("own", "prototype"))
+    assert any(rows(own, name) != rows(sent, name) for name in CLIENTS)
+
+
+def test_evaluating_again_gives_the_same_clusters(tmp_path: Path) -> None:
+    result = fit(tmp_path, TwoStageKMeans())
+    before = rows(result, "crowds_1")
+    trainer = FederatedTrainer(
+        accelerator="cpu", max_rounds=1, aggregator=CommonKnowledge(), callbacks=[TwoStageKMeans()],
+        default_root_dir=str(tmp_path), enable_progress_bar=False,
+    )  # fmt: skip
+    trainer.test(PooledClient(), motifs(), ckpt_path=str(result.run_folder))
+    assert rows(result, "crowds_1") == before
+
+
+def test_training_does_not_depend_on_the_callback(tmp_path: Path) -> None:
+    one, other = fit(tmp_path, TwoStageKMeans()), fit(tmp_path, TwoStageKMeans(cluster="gmm"))
+    assert one.test["crowds_0"]["loss"] == other.test["crowds_0"]["loss"]
+
+
+def test_plain_lightning(tmp_path: Path) -> None:
+    data = motifs()
+    data.setup()
+    module = PooledClient().for_client(data.clients[0], 0)
+    trainer = lightning.Trainer(
+        max_epochs=1, accelerator="cpu", callbacks=[TwoStageKMeans()], logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path,
+    )  # fmt: skip
+    trainer.fit(module, datamodule=data.client(0))
+    assert "val/acc_refined" in trainer.callback_metrics

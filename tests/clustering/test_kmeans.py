@@ -1,0 +1,58 @@
+"""K-means on ordinary and degenerate points."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+
+from fedlight.clustering.kmeans import distinct_points, kmeans, nearest, partition
+
+
+def blobs(count: int = 30, clusters: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Well separated points and their clusters."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.arange(count) % clusters
+    return 10.0 * torch.eye(clusters)[labels] + torch.randn(count, clusters, generator=generator), labels
+
+
+def test_separated_points_are_found_for_every_seed() -> None:
+    points, labels = blobs()
+    for seed in range(5):
+        found = kmeans(points, 3, seed)
+        assert len(torch.unique(torch.stack([found.labels, labels]), dim=1).T) == 3  # a renaming
+        torch.testing.assert_close(found.centers[found.labels[0]], points[labels == 0].double().mean(0))
+
+
+def test_equal_points_are_one_cluster_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = kmeans(torch.ones(9, 4), 3, seed=0)
+        assert found.labels.tolist() == [0] * 9 and found.num_clusters == 1
+        assert kmeans(torch.tensor([[0.0], [1.0], [1.0]]), 3, seed=0).num_clusters == 2
+        assert kmeans(torch.ones(1, 4), 5, seed=0).labels.tolist() == [0]
+
+
+def test_a_better_start_is_taken_and_a_worse_one_is_not() -> None:
+    points, _ = blobs()
+    own = kmeans(points, 3, seed=0)
+    turned = own.centers[[2, 0, 1]]
+    assert torch.equal(kmeans(points, 3, seed=0, start=turned).labels, torch.tensor([1, 2, 0])[own.labels])
+    bad = torch.tensor([[10.0, 0.0, 0.0], [10.0, 0.0, 0.1], [5.0, 5.0, 5.0]])  # two centres in one blob
+    assert torch.equal(kmeans(points, 3, 0, bad).labels, own.labels)
+    assert torch.equal(kmeans(points, 3, 0, start=torch.zeros(2, 3)).labels, own.labels)  # another number: ignored
+
+
+def test_numbers_without_points_are_closed_up() -> None:
+    found = partition(torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([7, 2, 7]))
+    assert found.labels.tolist() == [1, 0, 1] and found.centers.tolist() == [[3.0], [3.0]]
+
+
+def test_nearest_known_prototype() -> None:
+    points, prototypes = torch.tensor([[0.0], [9.0]]), torch.tensor([[0.0], [8.0], [3.0]])
+    assert nearest(points, prototypes, torch.tensor([True, True, True])).tolist() == [0, 1]
+    assert nearest(points, prototypes, torch.tensor([False, False, True])).tolist() == [2, 2]
+
+
+def test_distinct_points() -> None:
+    assert distinct_points(torch.tensor([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])) == 2
