@@ -38,6 +38,7 @@ class PseudoClusteringMixin(ClusteringMixin):
     k_min: int
     digest_noise: float
     _due: bool = True
+    _warned: str | None = None
     _report: Report
 
     def receive_facts(self, facts: Mapping[str, float | Tensor]) -> None:
@@ -79,10 +80,15 @@ class PseudoClusteringMixin(ClusteringMixin):
         if not self.clusters.has_clusters:
             self._recluster()
         self.clusters.look(local)
-        if self.network.settings.separation and (warning := mask_warning(local)):
-            log.warning("client %s: %s", self.spec.name if self.spec else "", warning)
+        self._warn(mask_warning(local) if self.network.settings.separation else None)
         generator = Streams(self.seed_of("digest noise")).generator("digest noise", round_idx=int(self.clusters.epochs))
         self._report = cluster_report(local, self.clusters, self.k_min, self.digest_noise, generator)
+
+    def _warn(self, warning: str | None) -> None:
+        """Tell what is wrong with the masks, once until it is something else."""
+        if warning is not None and warning != self._warned:
+            log.warning("client %s: %s", self.spec.name if self.spec else "", warning)
+        self._warned = warning
 
     def look_at_all(self) -> LocalGraphs | None:
         """Embed all graphs of the client's data, or of the loader of a plain ``lightning.Trainer``."""
