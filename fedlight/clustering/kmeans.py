@@ -10,6 +10,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 RESTARTS = 10
+# Equal graphs get embeddings that differ in the last digits of float32, by their places in batches.
+TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,14 @@ class Partition:
 
 
 def distinct_points(points: Tensor) -> int:
-    """How many different rows there are, ``[n, p]``."""
-    return len(torch.unique(points.detach().double(), dim=0))
+    """How many rows of ``[n, p]`` differ by more than rounding (1e-5 of the largest value)."""
+    values = points.detach().double().cpu()
+    steps = ((values - values[:1]) / _rounding(values)).round()
+    return len(torch.unique(steps, dim=0))
+
+
+def _rounding(values: Tensor) -> float:
+    return TOLERANCE * max(float(values.abs().max()), 1e-30)
 
 
 def kmeans(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = None) -> Partition:
@@ -55,7 +63,14 @@ def kmeans(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = 
         if start is not None and len(start) == count:
             guided = KMeans(count, init=start.detach().double().cpu().numpy(), n_init=1).fit(values)
             run = guided if guided.inertia_ <= run.inertia_ else run
-    return partition(points, torch.from_numpy(run.labels_.astype(np.int64)))
+    return _without_equal(points, torch.from_numpy(run.labels_.astype(np.int64)))
+
+
+def _without_equal(points: Tensor, labels: Tensor) -> Partition:
+    """Join clusters whose centres differ by rounding only."""
+    found = partition(points, labels)
+    close = squared_distances(found.centers, found.centers).sqrt() <= _rounding(points.detach().double().cpu())
+    return partition(points, close.int().argmax(1)[found.labels])
 
 
 def partition(points: Tensor, labels: Tensor) -> Partition:

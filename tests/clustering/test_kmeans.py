@@ -33,6 +33,15 @@ def test_equal_points_are_one_cluster_without_a_warning() -> None:
         assert kmeans(torch.ones(1, 4), 5, seed=0).labels.tolist() == [0]
 
 
+def test_rounding_makes_no_clusters() -> None:
+    noise = 1e-6 * torch.rand(20, 4, generator=torch.Generator().manual_seed(0))
+    assert kmeans(3.0 + noise, 3, seed=0).num_clusters == 1
+    two = torch.tensor([1.0, 7.77])[torch.arange(20) % 2][:, None]
+    assert kmeans(two + noise, 4, seed=0).num_clusters == 2
+    assert kmeans(1e-9 * two, 2, seed=0).num_clusters == 2  # small numbers are not rounding
+    assert kmeans(torch.zeros(5, 2), 2, seed=0).num_clusters == 1
+
+
 def test_a_better_start_is_taken_and_a_worse_one_is_not() -> None:
     points, _ = blobs()
     own = kmeans(points, 3, seed=0)
