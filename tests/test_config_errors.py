@@ -50,8 +50,8 @@ MISTAKES = {
         "trainer.aggregator: no class 'fedligt.FedLTailor'; did you mean FedLTailor?",
     ),
     "other class": (
-        "trainer: {aggregator: {class_path: Adam}}",
-        "trainer.aggregator: no class 'Adam'; known: FedAvg, FedE, FedLTailor, Standalone",
+        "trainer: {aggregator: {class_path: Conv2d}}",
+        "trainer.aggregator: no class 'Conv2d'; known: CommonKnowledge, CoordinateMedian, ",
     ),
     "misspelt model": ("model: {class_path: KGEClent}", "model: no class 'KGEClent'; did you mean KGEClient"),
     "misspelt source": (
@@ -60,7 +60,7 @@ MISTAKES = {
     ),
     "misspelt objective": (
         "trainer: {objectives: [{class_path: EmbedingContrast}]}",
-        "trainer.objectives: no class 'EmbedingContrast'; did you mean EmbeddingContrast?",
+        "trainer.objectives: no class 'EmbedingContrast'; did you mean EmbeddingContrast or",
     ),
     "misspelt key": (
         CONTRAST % "temprature: 0.5",
