@@ -120,7 +120,7 @@ def _wrong_union(text: str) -> str | None:
 
 def nearest(given: str, names: Iterable[str]) -> str:
     """``; did you mean X?``, or nothing."""
-    near = get_close_matches(given, sorted(set(names)), n=3, cutoff=0.6)
+    near = get_close_matches(given, sorted({*names} - {given}), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

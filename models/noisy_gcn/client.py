@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from torchmetrics.functional.classification import multiclass_accuracy, multiclass_f1_score
 
 from fedlight.client import ClientModule, ClientSpec, Report
+from fedlight.datamodules.subgraph.edges import both_directions
 from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.errors import ConfigurationError
 from fedlight.models.noisy_gcn.diagnostics import diagnostics
@@ -21,6 +22,7 @@ from fedlight.models.noisy_gcn.fidelity import Fidelity, fidelity
 from fedlight.models.noisy_gcn.label_privacy import private_loss
 from fedlight.models.noisy_gcn.networks import Backbone, NodeNetwork
 from fedlight.models.noisy_gcn.operators import OPERATORS, Operator, adjacency_of, no_neighbours, operator_of
+from fedlight.moments import propagated_moments
 from fedlight.privacy import GaussianMechanism
 from fedlight.streams import Streams
 from fedlight.tables import SharedState
@@ -48,6 +50,7 @@ class NoisyGraphClient(ClientModule):
         propagation: what a GCN multiplies with, see :func:`~fedlight.models.noisy_gcn.operators.operator_of`.
         fidelity: the score that is reported.
         fidelity_graph: of the graph as it is now, or as it was received.
+        report_moments: also report the moments of propagated soft labels and the confidence that FedGTA asks for.
         privacy: train with differential privacy of the training labels (not of nodes or edges); the loss that is
             reported then leaves out the cross-entropy, and evaluation logs ``epsilon``.
         optimizer: over all parameters.
@@ -74,6 +77,7 @@ class NoisyGraphClient(ClientModule):
         propagation: Operator = "observed",
         fidelity: Fidelity = "s_ide",
         fidelity_graph: Literal["current", "observed"] = "current",
+        report_moments: bool = False,
         privacy: GaussianMechanism | None = None,
         optimizer: OptimizerCallable = adam,
     ) -> None:
@@ -87,6 +91,7 @@ class NoisyGraphClient(ClientModule):
         self.propagation: Operator = propagation
         self.fidelity: Fidelity = fidelity
         self.fidelity_graph = fidelity_graph
+        self.report_moments = report_moments
         self.privacy = privacy
         self.optimizer = optimizer
         self._seen: NodeGraph | None = None
@@ -155,7 +160,12 @@ class NoisyGraphClient(ClientModule):
         """Fidelity and number of nodes of the graph last trained on."""
         assert self._seen is not None
         graph = self._seen if self.fidelity_graph == "current" else self._seen.as_received
-        return {"fidelity": fidelity(graph, self.fidelity), "num_nodes": float(graph.num_nodes)}
+        told: Report = {"fidelity": fidelity(graph, self.fidelity), "num_nodes": float(graph.num_nodes)}
+        if self.report_moments:
+            logits, index = self.embed(self._seen, "logits"), both_directions(self._seen.edges)
+            moments, confidence = propagated_moments(logits, index, self._seen.labels, self._seen.masks["train"])
+            told |= {"moments": moments, "confidence": confidence}
+        return told
 
     def validation_step(self, batch: NodeGraph, batch_idx: int) -> None:
         """Score the validation nodes, and look at the graph."""

@@ -11,6 +11,7 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from fedlight import FedAvg, load_client
+from fedlight.aggregators import FedGTA
 from fedlight.client import Anchor
 from fedlight.datamodules.subgraph.edges import both_directions
 from fedlight.errors import ConfigurationError
@@ -80,6 +81,11 @@ def test_the_report_describes_the_graph_as_it_is_now_or_as_it_was_received() -> 
         module = client(fidelity_graph=which)
         module.training_step(repaired, 0)
         assert module.report() == {"fidelity": pytest.approx(s_ide(described.edges.t(), 60)), "num_nodes": 60.0}
+
+
+def test_fedgta_gets_moments_of_soft_labels(tmp_path: Path) -> None:
+    result = fit(tmp_path, NoisyGraphClient(hidden=8, report_moments=True), aggregator=FedGTA())
+    assert ",a,train,confidence," in metrics(result) and result.test["all"]["accuracy"] > 0.3
 
 
 def test_golden_local_loss() -> None:
