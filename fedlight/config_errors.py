@@ -66,7 +66,8 @@ def _unknown_option(message: str, known_names: Iterable[str]) -> str:
     section = given.split(".", 1)[0]
     if section != given and section not in SECTIONS:
         return f"{section}: no such option{nearest(section, SECTIONS)}"
-    return f"{given}: no such option{nearest(given.rsplit('.', 1)[-1], known_names)}"
+    last = given.rsplit(".", 1)[-1]  # may be an option of another class
+    return f"{given}: no such option{nearest(last, set(known_names) - {last})}"
 
 
 def _unknown_class(text: str) -> str | None:
@@ -120,7 +121,7 @@ def _wrong_union(text: str) -> str | None:
 
 def nearest(given: str, names: Iterable[str]) -> str:
     """``; did you mean X?``, or nothing."""
-    near = get_close_matches(given, sorted({*names} - {given}), n=3, cutoff=0.6)
+    near = get_close_matches(given, sorted(set(names)), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
