@@ -119,6 +119,7 @@ def main(args: Sequence[str] | None = None) -> int:
     given: list[Given] = []
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     warnings.filterwarnings("ignore", message="LightningCLI's args parameter")
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
     try:
         if arguments and arguments[0] in COMMANDS:
             return _command(arguments[0])(arguments[1:])
