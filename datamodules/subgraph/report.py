@@ -143,6 +143,8 @@ def notes(name: str, report: Mapping[str, Any]) -> list[str]:
     lines = []
     if not report["split"]["train"]:
         lines.append(f"client {name}: has no training node and only evaluates what it receives")
+    if not report["edges"]:
+        lines.append(f"client {name}: has no edge, so its structural fidelity is degenerate (0)")
     if report["corrupted"] and not report["edges_added"] and not report["edges_deleted"]:
         lines.append(f"client {name}: was to be corrupted, but its graph allows no such change")
     return lines
