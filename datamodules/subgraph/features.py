@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 # As dense float32, Coauthor-Physics would take 1.2 GB; narrow or full matrices are faster dense.
-MIN_WIDTH, MAX_DENSITY = 256, 0.1
+MIN_WIDTH, MAX_DENSITY = 256, 0.15
 
 
 def compact(features: Any) -> Tensor:
-    """Features as float32, sparse CSR where they are wider than 256 and less than 10 % full, else dense.
+    """Features as float32, sparse CSR where they are wider than 256 and less than 15 % full, else dense.
 
     Args:
         features: ``[N, f]``: a SciPy sparse matrix, an array, or a tensor of any layout.
