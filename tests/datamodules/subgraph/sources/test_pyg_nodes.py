@@ -18,7 +18,7 @@ from tests.shared_data import shared
 SIZES = {
     "Cora": (2708, 5278, 1433, 7, True),
     "CiteSeer": (3327, 4552, 3703, 6, True),
-    "PubMed": (19717, 44324, 500, 3, False),
+    "PubMed": (19717, 44324, 500, 3, True),
     "Actor": (7600, 26659, 932, 5, True),
     "Coauthor-CS": (18333, 81894, 6805, 15, True),
     "Coauthor-Physics": (34493, 247962, 8415, 5, True),
