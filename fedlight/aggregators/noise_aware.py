@@ -12,7 +12,7 @@ import torch
 from jsonargparse.typing import PositiveFloat
 from torch import Tensor
 
-from fedlight.aggregators.base import Aggregator
+from fedlight.aggregators.base import Aggregator, field_of
 from fedlight.client import Report
 from fedlight.errors import ConfigurationError
 from fedlight.mixing import Mixing
@@ -55,17 +55,10 @@ class NoiseAware(Aggregator):
 
     def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
         """Weigh by fidelity; every participant is told its gamma."""
-        fidelity, sizes = (_field(reports, name) for name in ("fidelity", "num_nodes"))
+        fidelity, sizes = (field_of(reports, name, self) for name in ("fidelity", "num_nodes"))
         gamma = relative_fidelity(fidelity, sizes, self.mode)
         log_weights = self.temperature * (gamma if self.mode == "fidelity" else -gamma)
         if self.size_weighted:
             log_weights = log_weights + sizes.log()
         facts = {client: {"gamma": value} for client, value in zip(reports, gamma.tolist(), strict=True)}
         return Mixing.one_group(tuple(reports), log_weights, self.num_clients, facts=facts)
-
-
-def _field(reports: Mapping[int, Report], name: str) -> Tensor:
-    try:
-        return torch.tensor([float(report[name]) for report in reports.values()], dtype=torch.float64)
-    except KeyError:
-        raise ConfigurationError(f"NoiseAware needs clients that report {name!r}, such as NoisyGraphClient") from None

@@ -73,7 +73,7 @@ def test_size_weighting() -> None:
 def test_clients_without_fidelity_are_refused() -> None:
     aggregator = NoiseAware()
     aggregator.setup([1])
-    with pytest.raises(ConfigurationError, match="clients that report 'fidelity'"):
+    with pytest.raises(ConfigurationError, match="needs clients that report 'fidelity'"):
         aggregator.mix({0: {"loss": 1.0, "num_examples": 1.0}}, 0)
     with pytest.raises(ConfigurationError, match="temperature must be positive"):
         NoiseAware(temperature=0.0)
