@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	@touch $@
 
-demo: $(SETUP) ## train FedLTailor on an embedded federation of three clients (about a minute, no network)
+demo: $(SETUP) ## train FedLTailor on an embedded federation of three clients (less than a minute, no network)
 	$(PY) -m fedlight fit --config fedltailor/demo.yaml
 
 test: $(SETUP) ## run all tests and doctests (ARGS="-k name --slow" for more or less)

@@ -77,6 +77,8 @@ class Checkpoint:
         try:
             self.manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             version = self.manifest["format_version"]
+        except FileNotFoundError as error:
+            raise CheckpointError(f"{path}: not a fedlight checkpoint, or damaged: the file is missing") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CheckpointError(f"{path}: not a fedlight checkpoint ({type(error).__name__}: {error})") from error
         if version != FORMAT_VERSION:

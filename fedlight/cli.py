@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning.fabric.utilities.rank_zero import rank_zero_only
-from lightning.pytorch import LightningModule
-from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 import fedlight
 import fedlight.datamodules
@@ -26,6 +25,7 @@ from fedlight.config_places import Given, check_meant, given_as_options, given_i
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError, FedlightError
 from fedlight.objectives import Objective
+from fedlight.saved_config import SaveFitConfig
 from fedlight.trainer import FederatedTrainer
 
 COMMANDS = {
@@ -64,17 +64,6 @@ class FederatedParser(LightningArgumentParser):
         """Leave with the key, the value and the nearest valid name."""
         names = option_names(self, (FederatedTrainer, Aggregator, Objective, ClientModule, FederatedDataModule))
         raise Refused(short_message(message, names))
-
-
-class SaveFitConfig(SaveConfigCallback):
-    """Saves the resolved configuration of ``fit``; evaluating a run leaves its configuration alone."""
-
-    def setup(self, trainer: Any, pl_module: LightningModule, stage: str) -> None:
-        """Save on ``fit``, so that the file starts the run anew; a run with nothing left to train keeps its own."""
-        if stage == "fit" and (trainer.progress.round == 0 or trainer.progress.round < trainer.max_rounds):
-            self.config = self.config.clone()
-            self.config["ckpt_path"] = None
-            super().setup(trainer, pl_module, stage)
 
 
 class FederatedCLI(LightningCLI):

@@ -121,7 +121,9 @@ def _wrong_union(text: str) -> str | None:
 
 def nearest(given: str, names: Iterable[str]) -> str:
     """``; did you mean X?``, or nothing."""
-    near = get_close_matches(given, sorted(set(names)), n=3, cutoff=0.6)
+    known = sorted(set(names))
+    near = [name for name in known if len(name) > 2 and (given.startswith(name) or name.startswith(given))]
+    near = (near + [name for name in get_close_matches(given, known, n=3, cutoff=0.6) if name not in near])[:3]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -97,5 +97,10 @@ class FitLoop:
         reasons = "; ".join(f"{federation.specs[c].name}: {why}" for c, why in record.dropped.items())
         raise FederationError(
             f"{trainer.max_empty_rounds} rounds in a row with fewer than {trainer.min_clients} usable updates "
-            f"({reasons or 'too few took part'}); the last good state is under {trainer.run_folder / 'checkpoints'}"
+            f"({reasons or 'too few took part'}); {self._what_is_left()}"
         )
+
+    def _what_is_left(self) -> str:
+        kept = self.trainer.run_folder / "checkpoints"
+        left = f"the last good state is under {kept}" if kept.exists() else "no state was kept before"
+        return f"{left}. A smaller learning rate is the usual remedy of losses that are not finite"

@@ -45,7 +45,7 @@ def check_same(where: object, what: str, saved: Mapping[str, Any], now: Mapping[
     Raises:
         CheckpointError: naming the first setting that differs, with both values.
     """
-    before, after = dict(_leaves(saved)), dict(_leaves(json.loads(json.dumps(now))))
+    before, after = dict(leaves(saved)), dict(leaves(json.loads(json.dumps(now))))
     for key in [*before, *(key for key in after if key not in before)]:
         if before.get(key) != after.get(key):
             raise CheckpointError(
@@ -88,13 +88,14 @@ def changed_clients(
     return [name for name, prints in now.items() if name in saved and saved[name].get(aspect) != prints.get(aspect)]
 
 
-def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """All values inside nested mappings and lists, with dotted keys; of a list also its length, as ``number``."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _leaves(inner, f"{key}.{name}".lstrip("."))
+            yield from leaves(inner, f"{key}.{name}".lstrip("."))
     elif isinstance(value, list):
         yield f"{key}.number".lstrip("."), len(value)
         for number, inner in enumerate(value):
-            yield from _leaves(inner, f"{key}.{number}")
+            yield from leaves(inner, f"{key}.{number}")
     else:
         yield key, value

@@ -72,18 +72,21 @@ def versions() -> dict[str, str]:
 def print_scores(title: str, specs: Sequence[ClientSpec], scores: Scores, headline: Sequence[str]) -> None:
     """Print one row per client and the means; ``-`` where a metric does not exist."""
     present = {metric for values in scores.values() for metric in values}
-    metrics = [metric for metric in headline if metric in present] or sorted(present)
+    wanted = [*headline, *(f"{name}_global" for name in headline[:1])]
+    metrics = [metric for metric in wanted if metric in present] or sorted(present)
     table = Table(title=title)
-    table.add_column("client")
+    table.add_column("client", no_wrap=True)
     for column in ("train", "val", "test", *metrics):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     for spec in specs:
         sizes = [str(spec.num_examples.get(split, 0)) for split in ("train", "val", "test")]
         table.add_row(spec.name, *sizes, *_cells(scores.get(spec.name, {}), metrics))
     table.add_section()
     table.add_row("all (weighted)", "", "", "", *_cells(scores.get(ALL, {}), metrics))
     table.add_row("all (plain mean)", "", "", "", *_cells(scores.get(ALL_MACRO, {}), metrics))
-    Console().print(table)
+    console = Console()
+    needed = console.measure(table).maximum
+    (console if needed <= console.width else Console(width=needed)).print(table)  # rather too wide than cut
 
 
 def _cells(values: Mapping[str, float], metrics: Sequence[str]) -> list[str]:

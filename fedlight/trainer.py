@@ -348,6 +348,7 @@ class FederatedTrainer:
             "local_epochs": self.local_epochs,
             "sampler": describe(self.sampler),
             "keep_optimizer": self.keep_optimizer,
+            "evaluate_on": self.evaluate_on,
         }
         return {"model": self.model.identity(), "method": method, "data": self.datamodule.fingerprints()}
 

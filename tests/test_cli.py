@@ -154,6 +154,16 @@ def test_a_run_resumed_in_its_folder_ends_like_the_whole(
     assert len({path.name for path in first.glob("events*")}) == 2
 
 
+def test_other_settings_on_resuming_are_told_and_the_former_kept(half: Path, tmp_path: Path) -> None:
+    shutil.copytree(half / "runs", tmp_path / "runs")
+    first = tmp_path / "runs" / "demo" / "version_0"
+    before = (first / "config.yaml").read_text()
+    changed = tiny(tmp_path, "--ckpt_path=last", "--model.optimizer.lr=0.02", "--trainer.check_val_every_n_rounds=2")
+    with pytest.warns(UserWarning, match=r"rounds had: model.init_args.optimizer.init_args.lr: 0.01 -> 0.02\. "):
+        fit(changed)
+    assert (first / "config_until_round_1.yaml").read_text() == before
+
+
 def test_running_again_gives_a_new_folder_with_its_own_settings(tmp_path: Path) -> None:
     arguments = tiny(tmp_path, "--trainer.name=a")
     one, two = fit(arguments), fit(arguments)

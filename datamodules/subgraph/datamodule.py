@@ -139,6 +139,12 @@ class SubgraphDataModule(FederatedDataModule):
         removed = division.removed
         if removed is not None and any(removed):
             rank_zero_info(f"{removed.self_loops} self-loops and {removed.duplicates} duplicate edges were removed")
+        if self.noise is not None:
+            many = sum(bool(graph.corrupted) for graph in graphs)
+            rank_zero_info(
+                f"{type(self.noise).__name__} replaces edges of {many} of {len(graphs)} clients on purpose, also for "
+                "predictions; --data.noise null leaves the graphs as they are"
+            )
         for line in table_lines(clients):
             rank_zero_info(line)
         for name, each in clients.items():

@@ -68,9 +68,9 @@ def _amount(value: float) -> str:
 
 
 def _known(group: Group, key: str) -> list[float]:
-    """A number of each run that has it; seconds by phase are summed up."""
+    """A number of each run that has it; of seconds by phase that of whole rounds, else their sum."""
     values = (run.summary.get(key) for run in group.runs)
-    numbers = (sum(value.values()) if isinstance(value, dict) else value for value in values)
+    numbers = (value.get("round", sum(value.values())) if isinstance(value, dict) else value for value in values)
     return [number for number in numbers if isinstance(number, int | float)]
 
 
@@ -83,7 +83,6 @@ def _span(values: Sequence[float]) -> str:
 
 def _legend(groups: Sequence[Group]) -> str:
     legend = "`all` weighs clients by their scored examples, `all_macro` is their plain mean; `-` is a missing value. "
-    legend += "The best round counts from 0. "
     if any(len(group.runs) > 1 for group in groups):
         legend += "Mean ± sample standard deviation over runs; rounds as a range, seconds and traffic as means per run."
     else:

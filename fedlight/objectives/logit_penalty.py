@@ -9,6 +9,7 @@ from jsonargparse.typing import NonNegativeFloat
 from torch import Tensor
 
 from fedlight.client import Anchor, ClientModule
+from fedlight.errors import ConfigurationError
 from fedlight.objectives.base import Objective
 
 
@@ -36,6 +37,8 @@ class LogitPenalty(Objective):
         """Penalise the logits of this step."""
         if not self.epsilon:
             return None
+        if "logits" not in outputs:
+            raise ConfigurationError(f"LogitPenalty is for models with logits, which {type(client).__name__} has not")
         logits: Tensor = outputs["logits"] if self.scope == "all" else outputs["logits"][outputs["mask"]]
         total: Tensor = 0.5 * self.epsilon * logits.square().sum()
         return total / max(len(logits), 1) if self.reduction == "mean" else total

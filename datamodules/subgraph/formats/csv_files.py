@@ -28,7 +28,9 @@ class _Table(NamedTuple):
 
     def column(self, name: str) -> list[str]:
         if name not in self.header:
-            raise DataError(f"{self.path}:1: has no column {name!r}; the header is {','.join(self.header)}")
+            other = next((each for each in ";\t|" if len(self.header) == 1 and each in self.header[0]), None)
+            hint = f"; columns are separated by commas, not by {other!r}" if other else ""
+            raise DataError(f"{self.path}:1: has no column {name!r}; the header is {','.join(self.header)}{hint}")
         return self.columns[self.header.index(name)]
 
 
