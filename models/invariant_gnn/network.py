@@ -102,11 +102,10 @@ class InvariantGNN(nn.Module):
         self.settings, width = settings, settings.width
         with streams.seeded("init"):
             self.invariant = GIN(width, settings.depth)
-        with streams.seeded("init adapter"):
-            self.adapter = nn.Linear(num_features, width, bias=False)
-            # Weights are drawn row by row: only thus do first columns get the same draws whatever the width.
+        with streams.seeded("init adapter"):  # column by column: the first get the same draws however many there are
             by_column = nn.init.uniform_(torch.empty(num_features, width), -1.0, 1.0)
-            self.adapter.weight.data.copy_(by_column.T / num_features**0.5)
+            self.adapter = nn.Linear(num_features, width, bias=False)
+        self.adapter.weight.data.copy_(by_column.T / num_features**0.5)
         with streams.seeded("init decoder"):
             self.decoder = nn.Linear(width, num_features, bias=False)
         if settings.separation:
