@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
+from jsonargparse.typing import NonNegativeInt
 from lightning.fabric.utilities import rank_zero_warn
-from matplotlib.figure import Figure
 from torch import Tensor
 
+from fedlight.aggregators.common_knowledge import CommonKnowledge
 from fedlight.callbacks.base import FederatedCallback
+from fedlight.callbacks.cluster_pictures import affinity_map, by_owner, embedding_picture
+from fedlight.callbacks.explanations import Explained, explain, typical, write_explanations
 from fedlight.clustering.refinement import Refine
 from fedlight.clustering.two_stage import Clustering, LabelFrom, Method, TwoStage
+from fedlight.datamodules.graph_collection.client_data import CollectionClientData
 from fedlight.datamodules.graph_collection.predictions import write_clusters
 from fedlight.local import LocalClient
 from fedlight.metrics.clustering import clustering_scores, silhouette
@@ -24,6 +28,8 @@ from fedlight.streams import Streams, root_seed
 
 if TYPE_CHECKING:
     from fedlight.trainer import FederatedTrainer
+
+DRAWN = 3
 
 
 class EmbedsGraphs(Protocol):
@@ -65,7 +71,10 @@ class TwoStageKMeans(FederatedCallback):
     It logs ``acc_refined``, ``nmi_refined``, ``ari_refined`` and ``f1_refined`` where classes are known, and for all
     clients ``silhouette_refined``, ``reassigned`` (the share that the second stage moved) and ``occupied`` (clusters
     that hold a graph). ``clusters/<client>.csv`` holds graph, cluster, confidence and distance; after the test there
-    are also ``clusters/<client>.npz`` with the embeddings and ``clusters/<client>.png``, a picture of them.
+    are also ``clusters/<client>.npz`` with the embeddings, ``clusters/<client>.png``, a picture of them, and, where the
+    module offers ``masks``, ``clusters/explanations/<client>/``: which nodes and edges of some graphs are invariant.
+    TensorBoard gets the sizes of clusters, pictures of three clients' embeddings and, with ``CommonKnowledge``, the
+    affinity of all clients' clusters as a heat map.
 
     The module must offer ``embed_both``; the callback works in ``lightning.Trainer`` too, where it only logs.
 
@@ -75,6 +84,7 @@ class TwoStageKMeans(FederatedCallback):
         label_from: ``prototype``: the first stage is instead the nearest prototype that the server sent.
         eta: weight of the variant distance in the second stage.
         rho: share of the graphs that it may move.
+        num_explained: graphs per cluster, those nearest to its centre, that are explained after the test.
     """
 
     def __init__(
@@ -84,11 +94,15 @@ class TwoStageKMeans(FederatedCallback):
         label_from: LabelFrom = "own",
         eta: float = 0.5,
         rho: float = 0.3,
+        num_explained: NonNegativeInt = 2,
     ) -> None:
         self.two_stage = TwoStage(cluster, refine, label_from, eta, rho)
+        self.num_explained = num_explained
         self._batches: list[tuple[Tensor, ...]] = []
         self._seen: Seen | None = None
         self._last: dict[str, Seen] = {}
+        self._in_round: dict[int, Seen] = {}
+        self._explained: dict[str, list[Explained]] = {}
 
     def on_validation_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Forget the client before."""
@@ -118,8 +132,11 @@ class TwoStageKMeans(FederatedCallback):
         self.on_validation_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def on_test_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Cluster and log."""
+        """Cluster and log, and ask the masks, whose state is loaded now."""
         self._finish("test", trainer, pl_module)
+        data = getattr(pl_module, "local_data", None)
+        if self.num_explained and isinstance(data, CollectionClientData) and hasattr(pl_module, "masks"):
+            self._explained[pl_module.spec.name] = self._explain(pl_module, data)
 
     def on_client_validation_end(
         self, trainer: FederatedTrainer, client: LocalClient, metrics: Mapping[str, float]
@@ -127,14 +144,45 @@ class TwoStageKMeans(FederatedCallback):
         """Write the client's clusters."""
         if self._seen is not None:
             write_clusters([self._seen], graph_ids(client, self._seen), client.name, trainer.run_folder / "clusters")
-            self._last[client.name] = self._seen
+            self._last[client.name] = self._in_round[client.spec.client_id] = self._seen
+
+    def on_round_end(self, trainer: FederatedTrainer, round_idx: int) -> None:
+        """Leave sizes and pictures for TensorBoard, if this round was evaluated."""
+        seen, self._in_round = self._in_round, {}
+        names = {spec.client_id: spec.name for spec in trainer.federation.specs}
+        sizes = trainer.federation.ranks.gather({k: each.clustering.sizes.tolist() for k, each in seen.items()})
+        record = trainer.record
+        for client, counts in sizes.items():
+            tags = [f"clusters/size_{k}/{safe_name(names[client])}" for k in range(len(counts))]
+            record.scalars.update(zip(tags, map(float, counts), strict=True))
+        if not sizes or not trainer.is_global_zero:
+            return
+        for client, each in list(seen.items())[:DRAWN]:
+            figure = embedding_picture(each.zbar, each.cluster, each.classes, names[client])
+            record.figures[f"embeddings/{safe_name(names[client])}"] = figure
+        aggregator = trainer.federation.server.aggregator
+        if isinstance(aggregator, CommonKnowledge) and len(aggregator.memory.owner):
+            memory = aggregator.memory
+            order = by_owner(memory.owner, memory.number)
+            owners = [names[client] for client in memory.owner[order].tolist()]
+            record.figures["clusters/affinity"] = affinity_map(memory.affinity[order][:, order], owners)
 
     def on_federated_test_end(self, trainer: FederatedTrainer, metrics: Mapping[str, Mapping[str, float]]) -> None:
-        """Write the embeddings of the round that was tested, and pictures of them."""
+        """Write the embeddings of the round that was tested, pictures of them, and explanations."""
         for name, seen in self._last.items():
             base = trainer.run_folder / "clusters" / safe_name(name)
             _write_embeddings(base.with_name(base.name + ".npz"), seen)
-            picture(seen, name).savefig(base.with_name(base.name + ".png"))
+            embedding_picture(seen.zbar, seen.cluster, seen.classes, name).savefig(base.with_name(base.name + ".png"))
+
+        for name, found in self._explained.items():
+            write_explanations(found, trainer.run_folder / "clusters" / "explanations" / safe_name(name))
+
+    def _explain(self, module: Any, data: CollectionClientData) -> list[Explained]:
+        assert self._seen is not None
+        seen = self._seen
+        places = typical(seen.cluster, seen.distance, self.num_explained)
+        parts = (each[places] for each in (seen.index, seen.cluster, seen.confidence, seen.distance))
+        return explain(module, data, *parts)
 
     def _finish(self, split: str, trainer: Any, module: Any) -> None:
         if not self._batches:
@@ -186,18 +234,3 @@ def _write_embeddings(path: Path, seen: Seen) -> None:
     np.savez(
         path, invariant=seen.zbar[order].numpy(), variant=seen.ztil[order].numpy(), cluster=seen.cluster[order].numpy()
     )
-
-
-def picture(seen: Seen, name: str) -> Figure:
-    """Two main directions of the invariant embeddings, coloured by cluster and, where known, by class."""
-    from sklearn.decomposition import PCA
-
-    values = seen.zbar.double().numpy()
-    flat = PCA(min(2, *values.shape), random_state=0).fit_transform(values) if len(values) > 1 else values[:, :2]
-    columns = np.column_stack([flat, np.zeros((len(flat), 2))])[:, :2]
-    panels = [("cluster", seen.cluster)] + [("class", seen.classes)] * bool((seen.classes >= 0).any())
-    figure = Figure(figsize=(4 * len(panels), 4), layout="constrained")
-    for axes, (title, colours) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        axes.scatter(*columns.T, c=colours.numpy(), cmap="tab10", s=10)
-        axes.set_title(f"{name}: {title}")
-    return figure

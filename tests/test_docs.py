@@ -101,6 +101,13 @@ def test_python_use_runs(page: Path, folders: Path, capsys: pytest.CaptureFixtur
     assert "mrr" in names["result"].test["all"]
 
 
+def test_a_client_of_graphs_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = execute(DOCS / "fgcn_dks.md", "page")
+    assert names["graphs"].num_graphs == 50
+    assert float(names["masks"].edges.min()) > 0 and float(names["masks"].edges.max()) < 1
+
+
 @pytest.mark.parametrize(("page", "line"), COMMAND_LINES)
 def test_command_lines_are_understood(
     page: str, line: str, size_power: ModuleType, capsys: pytest.CaptureFixture[str]

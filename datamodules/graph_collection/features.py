@@ -1,4 +1,4 @@
-"""Node features by one public rule: one-hot labels, one-hot degree bucket, and attributes where asked for."""
+"""Node features by one public rule: one-hot degree bucket, one-hot labels, and attributes where asked for."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fedlight.datamodules.graph_collection.collection import GraphCollection
 class FeatureRule:
     """How one client's node features are made; fixed by its training graphs, so that new graphs get the same columns.
 
-    The columns are: one per node label of each label column, one per public degree bucket, one per attribute (scaled
-    to mean 0 and deviation 1 by the training graphs). Clients may have different columns.
+    The columns are: one per public degree bucket, first, since they are the same at all clients; one per node label of
+    each label column; one per attribute (scaled to mean 0 and deviation 1 by the training graphs).
 
     Args:
         vocabularies: names of the node labels, per label column.
@@ -44,11 +44,10 @@ class FeatureRule:
 
     def features(self, collection: GraphCollection, degrees: Tensor, nodes: Tensor) -> Tensor:
         """Features of some nodes, ``[len(nodes), f]`` float32; ``degrees [n]`` are those of all nodes."""
-        parts = []
+        parts = [one_hot(degree_buckets(degrees[nodes]), len(DEGREE_EDGES)).float()]
         for column, names in enumerate(self.vocabularies):
             code = collection.node_labels[nodes, column]
             parts.append(one_hot(code + 1, len(names) + 1)[:, 1:].float())  # an unknown label is all zeros
-        parts.append(one_hot(degree_buckets(degrees[nodes]), len(DEGREE_EDGES)).float())
         if len(self.mean):
             parts.append(((collection.attributes[nodes].double() - self.mean) / self.deviation).float())
         return torch.cat(parts, dim=1)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from fedlight.client import ClientSpec
+from fedlight.datamodules.graph_collection.buckets import DEGREE_EDGES
 from fedlight.datamodules.graph_collection.collection import GraphCollection
 from fedlight.datamodules.graph_collection.features import FeatureRule
 from fedlight.identity import digest
@@ -72,7 +73,8 @@ def notes(name: str, report: Mapping[str, Any]) -> list[str]:
 
 def fingerprint(own: GraphCollection, rule: FeatureRule) -> dict[str, str]:
     """``layout`` over the feature columns, ``examples`` over the graphs. Labels of graphs are no part of either."""
-    columns = [name for names in rule.vocabularies for name in ("", *names)] + [f"{len(rule.mean)} attributes"]
+    columns = [f"{len(DEGREE_EDGES)} buckets first"]
+    columns += [name for names in rule.vocabularies for name in ("", *names)] + [f"{len(rule.mean)} attributes"]
     parts = (own.sizes, own.edges, own.node_labels, own.attributes)
     return {
         "layout": digest(name.encode("utf-8", "surrogatepass") for name in columns),

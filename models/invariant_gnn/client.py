@@ -144,11 +144,11 @@ class InvariantGNNClient(PseudoClusteringMixin):
         self._report = {}
 
     def build(self, spec: ClientSpec, streams: Streams) -> None:
-        """Create the network, whose invariant branch starts alike at all clients, and the memory of clusters."""
+        """Create the network, which starts alike at all clients, and the memory of clusters."""
         count, clusters = max(spec.num_examples.values(), default=0), spec.sizes["num_clusters"]
         if 0 < count < clusters:
             log.warning("client %s: %d graphs for %d clusters, so some clusters stay empty", spec.name, count, clusters)
-        self.network = InvariantGNN(spec.sizes["num_features"], self.shape, streams, spec.name)
+        self.network = InvariantGNN(spec.sizes["num_features"], self.shape, streams)
         self.clusters = ClusterState(count, clusters, self.shape.width * self.shape.depth)
 
     def shared_state(self) -> SharedState:

@@ -89,22 +89,29 @@ class Separator(nn.Module):
 class InvariantGNN(nn.Module):
     """Input adapter, separators, both projectors and the attribute decoder of one client.
 
-    The invariant branch starts alike at all clients; everything else is drawn under the client's name.
+    All of it starts alike at all clients, whatever stays there: an invariant branch that starts alike gives comparable
+    prototypes only behind adapters and separators that do. Where clients have columns of their own, the weights of the
+    first columns, which are the same at all clients, still agree up to the scale ``1 / sqrt(f)`` of the adapter.
 
     Args:
-        num_features: f. settings: shape. streams, name: of the initial values.
+        num_features: f. settings: shape. streams: of the initial values.
     """
 
-    def __init__(self, num_features: int, settings: NetworkSettings, streams: Streams, name: str) -> None:
+    def __init__(self, num_features: int, settings: NetworkSettings, streams: Streams) -> None:
         super().__init__()
         self.settings, width = settings, settings.width
         with streams.seeded("init"):
             self.invariant = GIN(width, settings.depth)
-        with streams.seeded("init", name):
+        with streams.seeded("init adapter"):  # column by column: the first get the same draws however many there are
+            by_column = nn.init.uniform_(torch.empty(num_features, width), -1.0, 1.0)
             self.adapter = nn.Linear(num_features, width, bias=False)
+        self.adapter.weight.data.copy_(by_column.T / num_features**0.5)
+        with streams.seeded("init decoder"):
             self.decoder = nn.Linear(width, num_features, bias=False)
-            if settings.separation:
+        if settings.separation:
+            with streams.seeded("init separator"):
                 self.separator = Separator(num_features, width)
+            with streams.seeded("init variant"):
                 self.variant = GIN(width, settings.depth)
 
     def masks(self, graphs: Graphs) -> Masks:

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
 import lightning
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
-from fedlight import CommonKnowledge, FederatedTrainer, FitResult
+from fedlight import ClientModule, CommonKnowledge, FederatedTrainer, FitResult
 from fedlight.callbacks import TwoStageKMeans
 from fedlight.datamodules import GraphCollectionDataModule
 from fedlight.datamodules.graph_collection import SyntheticMotifs
+from fedlight.models.invariant_gnn import InvariantGNNClient
 from tests.pooled_client import PooledClient
 
 
-def fit(root: Path, callback: TwoStageKMeans, data: GraphCollectionDataModule | None = None) -> FitResult:
+def fit(
+    root: Path,
+    callback: TwoStageKMeans,
+    data: GraphCollectionDataModule | None = None,
+    model: ClientModule | None = None,
+) -> FitResult:
     settings: dict[str, Any] = {
         "accelerator": "cpu",
         "max_rounds": 1,
@@ -26,7 +34,7 @@ def fit(root: Path, callback: TwoStageKMeans, data: GraphCollectionDataModule | 
         "default_root_dir": str(root),
         "enable_progress_bar": False,
     }
-    return FederatedTrainer(**settings).fit(PooledClient(), data or motifs())
+    return FederatedTrainer(**settings).fit(model or PooledClient(), data or motifs())
 
 
 CLIENTS = ["crowds_0", "crowds_1", "molecules_0"]
@@ -56,6 +64,33 @@ def test_clusters_scores_and_embeddings_of_a_run(tmp_path: Path) -> None:
     assert {"acc_refined", "nmi_refined", "ari_refined", "f1_refined", "silhouette_refined"} <= scores.keys()
     assert scores["occupied"] == 2 and 0 <= scores["reassigned"] <= 0.3
     assert "acc_refined" in result.validation["all_macro"]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_explanations_are_written_for_some_graphs_of_each_cluster(tmp_path: Path, count: int) -> None:
+    model = InvariantGNNClient(width=4, depth=2, warmup_epochs=0)
+    result = fit(tmp_path, TwoStageKMeans(num_explained=count), model=model)
+    folder = result.run_folder / "clusters" / "explanations"
+    assert folder.exists() == bool(count)
+    for name in CLIENTS if count else []:
+        found = [json.loads(path.read_text(encoding="utf-8")) for path in (folder / name).glob("*.json")]
+        assert {each["cluster"] for each in found} == {int(line[1]) for line in rows(result, name)[1:]}
+        assert len(found) == len(list((folder / name).glob("*.png"))) == len({each["cluster"] for each in found})
+        for each in found:
+            line = rows(result, name)[1 + int(each["graph"])]
+            assert int(line[1]) == each["cluster"] and float(line[3]) == pytest.approx(each["distance"], rel=1e-4)
+            assert all(0 < edge["invariant"] < 1 for edge in each["edges"])
+
+
+def test_tensorboard_gets_sizes_embeddings_and_affinity(tmp_path: Path) -> None:
+    events = EventAccumulator(str(fit(tmp_path, TwoStageKMeans()).run_folder), {"images": 0, "scalars": 0})
+    events.Reload()
+    sizes = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"] if tag.startswith("clusters/size_")}
+    for name in CLIENTS:
+        assert sum(value for tag, value in sizes.items() if tag.endswith(f"/{name}")) == 12
+    assert {"clusters/affinity", "mixing/weights", *(f"embeddings/{name}" for name in CLIENTS)} <= set(
+        events.Tags()["images"]
+    )
 
 
 def test_the_written_clusters_give_the_logged_accuracy(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ def test_features_by_hand(tmp_path: Path) -> None:
     write_tu(tmp_path, "a", node_labels="5\n5\n9\n9\n9\n")
     (batch,) = module(tmp_path).client(0).val_dataloader()
     assert batch.x.shape == (5, 14) and batch.x.dtype == torch.float32
-    assert batch.x[:, :2].argmax(1).tolist() == [0, 0, 1, 1, 1]
-    assert batch.x[:, 2:].argmax(1).tolist() == [2, 2, 2, 1, 1]
+    assert batch.x[:, 12:].argmax(1).tolist() == [0, 0, 1, 1, 1]
+    assert batch.x[:, :12].argmax(1).tolist() == [2, 2, 2, 1, 1]
     assert batch.x.sum(1).tolist() == [2.0] * 5
 
 
@@ -189,7 +189,7 @@ def test_new_graphs_get_the_columns_of_the_trained_ones(tmp_path: Path) -> None:
         data = module(tmp_path / "old", new_graphs=new, attributes=True, clients=["a"])
     client = data.client(0)
     (batch,) = client.predict_dataloader()
-    assert batch.x[:, :2].tolist() == [[0.0, 1.0], [0.0, 0.0]]
+    assert batch.x[:, 12:14].tolist() == [[0.0, 1.0], [0.0, 0.0]]
     torch.testing.assert_close(batch.x[:, -1], torch.tensor([0.0, 1.0]))  # mean 1 and deviation 2 of the trained ones
     assert len(next(iter(client.val_dataloader())).y) == 2
     path = client.write_predictions([Answer(*(torch.tensor([0]),) * 4)], tmp_path)

@@ -14,8 +14,8 @@ from fedlight.streams import Streams
 from tests.graph_collection import graph, random_graphs
 
 
-def network(num_features: int = 3, name: str = "a", seed: int = 1, **options: Any) -> InvariantGNN:
-    return InvariantGNN(num_features, NetworkSettings(**{"width": 8, **options}), Streams(seed), name)
+def network(num_features: int = 3, seed: int = 1, **options: Any) -> InvariantGNN:
+    return InvariantGNN(num_features, NetworkSettings(**{"width": 8, **options}), Streams(seed))
 
 
 def test_a_batch_gives_what_its_graphs_give_alone() -> None:
@@ -72,15 +72,18 @@ def test_without_separation_everything_is_invariant() -> None:
     assert not any(name.startswith(("separator", "variant")) for name, _ in net.named_parameters())
 
 
-def test_the_shared_branch_starts_alike_and_the_rest_does_not() -> None:
-    a, b, again, other = network(name="a"), network(5, "b"), network(name="a"), network(seed=2)
-    state = {net: net.state_dict() for net in (a, b, again, other)}
-    for name, value in state[a].items():
-        assert torch.equal(value, state[again][name])
-        if name.startswith("invariant"):
-            assert torch.equal(value, state[b][name]), name
-    assert not torch.equal(state[a]["variant.layers.0.nn.0.weight"], state[b]["variant.layers.0.nn.0.weight"])
-    assert not torch.equal(state[a]["invariant.layers.0.nn.0.weight"], state[other]["invariant.layers.0.nn.0.weight"])
+def test_all_clients_start_alike_as_far_as_their_columns_are_the_same() -> None:
+    a, b, other = (net.state_dict() for net in (network(3), network(5), network(3, seed=2)))
+    scores = "separator.attribute_score.2"
+    heads = {"adapter.weight", "decoder.weight", f"{scores}.weight", f"{scores}.bias"}
+    for name in a.keys() - heads:
+        assert torch.equal(a[name], b[name]), name
+    torch.testing.assert_close(a["adapter.weight"] * 3**0.5, b["adapter.weight"][:, :3] * 5**0.5)
+    for name in ("decoder.weight", f"{scores}.weight"):
+        assert torch.equal(a[name], b[name][:3]), name
+    assert float(a["adapter.weight"].abs().max()) <= 3**-0.5
+    for name in ("adapter.weight", "variant.layers.0.nn.0.weight", "invariant.layers.0.nn.0.weight"):
+        assert not torch.equal(a[name], other[name]), name
 
 
 def test_odd_graphs_pass_with_gradients() -> None:

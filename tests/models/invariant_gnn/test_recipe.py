@@ -6,8 +6,11 @@ from typing import Any
 
 import lightning
 import pytest
+import torch
 
-from fedlight.datamodules.graph_collection import GraphCollectionDataModule, TUDatasets
+from fedlight.clustering.kmeans import kmeans, nearest
+from fedlight.datamodules.graph_collection import GraphCollectionDataModule, SyntheticMotifs, TUDatasets
+from fedlight.metrics.clustering import clustering_scores
 from fedlight.models.invariant_gnn import InvariantGNNClient
 from tests.models.invariant_gnn.test_evaluation import QUIET
 from tests.shared_data import shared
@@ -36,3 +39,19 @@ def test_the_budget_keeps_the_mean_masks_in_the_middle_and_clusters_beat_the_maj
     _, masks = module.masks(batch)
     for mask in (masks.edges, masks.attributes):
         assert 0.3 < float(mask.mean()) < 0.7
+
+
+def test_centres_of_several_clients_serve_each_of_them() -> None:
+    """Untrained networks: only if all parts start alike do three clients' embeddings lie in one space."""
+    data = GraphCollectionDataModule(SyntheticMotifs(), num_clusters=2, clients=[f"crowds_{k}" for k in range(3)])
+    data.setup()
+    found = []
+    for place, spec in enumerate(data.clients):
+        module = InvariantGNNClient(readout="mean_unit").for_client(spec, seed=0).eval()
+        (batch,) = data.client(place).val_dataloader()
+        with torch.no_grad():
+            found.append((module.embed(batch), batch.y))
+    centers = kmeans(torch.cat([z for z, _ in found]), 2, seed=0).centers
+    known = torch.ones(2, dtype=torch.bool)
+    scores = [clustering_scores(nearest(z, centers, known), y)["acc"] for z, y in found]
+    assert min(scores) > 0.85
