@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from fedlight.models.invariant_gnn.convolution import GIN
 from fedlight.models.invariant_gnn.graphs import Graphs, join
 from fedlight.models.invariant_gnn.masks import MaskKind, separate, symmetric_logits, to_mask
+from fedlight.models.invariant_gnn.mutual_information import MutualInformation
 from fedlight.models.invariant_gnn.readout import Readout, readout
+from fedlight.models.invariant_gnn.structure_channel import StructureChannel
 from fedlight.streams import Streams
 
 SEPARATOR_DEPTH = 2
@@ -26,6 +28,8 @@ class NetworkSettings:
         readout: see :func:`~fedlight.models.invariant_gnn.readout.readout`.
         mask_kind, mask_temperature: see :func:`~fedlight.models.invariant_gnn.masks.to_mask`.
         separation: off: all masks are 1 and there is no variant branch (its embeddings are 0).
+        structure_channel: the invariant branch also takes in what a channel on structure embeddings says (FedStar).
+        information: with heads for the local-global mutual information (DGLC).
     """
 
     width: int = 32
@@ -34,6 +38,8 @@ class NetworkSettings:
     mask_kind: MaskKind = "soft"
     mask_temperature: float = 4.0
     separation: bool = True
+    structure_channel: bool = False
+    information: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ class Separator(nn.Module):
 class InvariantGNN(nn.Module):
     """Input adapter, separators, both projectors and the attribute decoder of one client.
 
-    The invariant branch starts alike at all clients; everything else is drawn under the client's name.
+    What is shared, the invariant branch or else the structure channel, starts alike at all clients; everything else is
+    drawn under the client's name.
 
     Args:
         num_features: f. settings: shape. streams, name: of the initial values.
@@ -99,8 +106,15 @@ class InvariantGNN(nn.Module):
         super().__init__()
         self.settings, width = settings, settings.width
         with streams.seeded("init"):
-            self.invariant = GIN(width, settings.depth)
+            if settings.structure_channel:
+                self.structure = StructureChannel(width, settings.depth)
+            else:
+                self.invariant = GIN(width, settings.depth)
         with streams.seeded("init", name):
+            if settings.structure_channel:
+                self.invariant = GIN(width, settings.depth, more=width)
+            if settings.information:
+                self.information = MutualInformation(width, width * settings.depth, width)
             self.adapter = nn.Linear(num_features, width, bias=False)
             self.decoder = nn.Linear(width, num_features, bias=False)
             if settings.separation:
@@ -123,7 +137,8 @@ class InvariantGNN(nn.Module):
         hidden = self.adapter(everything.x)
         masks = self._masks(everything, hidden)
         adapted = self._adapted(everything, masks, hidden)
-        states = self.invariant(adapted, everything.edges, masks.edges)
+        beside = self.structure(everything) if self.settings.structure_channel else None
+        states = self.invariant(adapted, everything.edges, masks.edges, beside)
         z = readout(states, everything.graph_of, everything.num_graphs, self.settings.readout)
         invariant, of_views = z[: graphs.num_graphs], z[graphs.num_graphs :]
         own = Masks(masks.edges[: graphs.edges.shape[1]], masks.attributes[: graphs.num_nodes])
