@@ -3,6 +3,7 @@
 from fedlight.callbacks.base import FederatedCallback
 from fedlight.callbacks.checkpointing import FederatedCheckpoint
 from fedlight.callbacks.early_stopping import FederatedEarlyStopping
+from fedlight.callbacks.missing_neighbours import MissingNeighbours
 from fedlight.callbacks.privacy_budget import PrivacyBudget
 from fedlight.callbacks.progress import RoundProgress
 from fedlight.callbacks.propagation_pilot import PropagationPilot
@@ -14,6 +15,7 @@ __all__ = [
     "FederatedCallback",
     "FederatedCheckpoint",
     "FederatedEarlyStopping",
+    "MissingNeighbours",
     "PrivacyBudget",
     "PropagationPilot",
     "RoundProgress",

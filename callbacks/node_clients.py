@@ -17,7 +17,7 @@ def node_parts(client: LocalClient) -> tuple[NoisyGraphClient, NodeClientData]:
     module, data = client.module, client.data
     if not isinstance(module, NoisyGraphClient) or not isinstance(data, NodeClientData):
         raise ConfigurationError(
-            "trainer.callbacks: structure reconstruction and the propagation pilot are for node classification "
-            f"(NoisyGraphClient, SubgraphDataModule), not for {type(module).__name__}"
+            "trainer.callbacks: StructureReconstruction, PropagationPilot and MissingNeighbours are for node "
+            f"classification (NoisyGraphClient, SubgraphDataModule), not for {type(module).__name__}"
         )
     return module, data

@@ -97,7 +97,7 @@ class StructureReconstruction(FederatedCallback):
 
     def _result(self, client: LocalClient) -> dict[str, Any]:
         module, data = node_parts(client)
-        now, received = (edge_keys(graph.edges, graph.num_nodes) for graph in (data.graph, data.observed))
+        now, received = (edge_keys(graph.edges, data.graph.num_nodes) for graph in (data.graph, data.observed))
         cut = data.observed.edges[~contains(now, received)]
         added = data.graph.edges[~contains(received, now)]
         rows = module.embed(data.graph.to(client.device), self.embedding).cpu()

@@ -29,6 +29,7 @@ class CollectionClientData(ClientDataModule):
         batch_size, eval_batch_size: of the training loader, and of the others.
         batches_per_epoch: at most so many in an epoch, whatever the number of graphs; ``None``: all graphs.
         new_graphs: what ``predict`` is for; default the client's own graphs.
+        structure: give batches the nodes' structure embeddings.
     """
 
     def __init__(
@@ -39,12 +40,13 @@ class CollectionClientData(ClientDataModule):
         eval_batch_size: int = 256,
         batches_per_epoch: int | None = None,
         new_graphs: GraphCollection | None = None,
+        structure: bool = False,
     ) -> None:
         super().__init__()
         self.collection, self.rule = collection, rule
         self.batch_size, self.eval_batch_size, self.batches_per_epoch = batch_size, eval_batch_size, batches_per_epoch
-        self.graphs = GraphBatches(collection, rule)
-        self.predicted = self.graphs if new_graphs is None else GraphBatches(new_graphs, rule)
+        self.graphs = GraphBatches(collection, rule, structure)
+        self.predicted = self.graphs if new_graphs is None else GraphBatches(new_graphs, rule, structure)
 
     def train_dataloader(self) -> Loader:
         """The graphs, shuffled by the global generator."""

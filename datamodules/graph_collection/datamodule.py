@@ -36,6 +36,7 @@ class GraphCollectionDataModule(FederatedDataModule):
         batches_per_epoch: at most so many training steps an epoch, so that large clients do not train longer;
             ``null``: every graph once.
         attributes: use the numeric attributes of nodes, scaled per client, as well.
+        structure: give the model each node's structure embedding too (FedStar).
         clients: names of the clients to use; default all.
         on_client_error: ``skip`` goes on without a client whose data can't be read, and reports why.
         new_graphs: graphs that ``predict`` assigns to the clusters, by client name; default the clients' own.
@@ -49,6 +50,7 @@ class GraphCollectionDataModule(FederatedDataModule):
         eval_batch_size: PositiveInt = 256,
         batches_per_epoch: PositiveInt | None = 3,
         attributes: bool = False,
+        structure: bool = False,
         clients: list[str] | None = None,
         on_client_error: Literal["raise", "skip"] = "raise",
         new_graphs: CollectionSource | None = None,
@@ -57,7 +59,8 @@ class GraphCollectionDataModule(FederatedDataModule):
         self.source, self.new_graphs = source, new_graphs
         self.num_clusters = num_clusters
         self.batch_size, self.eval_batch_size, self.batches_per_epoch = batch_size, eval_batch_size, batches_per_epoch
-        self.attributes, self.chosen, self.on_client_error = attributes, clients, on_client_error
+        self.attributes, self.structure = attributes, structure
+        self.chosen, self.on_client_error = clients, on_client_error
         self._collections: list[GraphCollection] = []
         self._rules: list[FeatureRule] = []
         self._specs: list[ClientSpec] = []
@@ -103,6 +106,7 @@ class GraphCollectionDataModule(FederatedDataModule):
             self.eval_batch_size,
             self.batches_per_epoch,
             self._new.get(own.name, nothing),
+            self.structure,
         )
 
     def data_report(self) -> Mapping[str, Any]:

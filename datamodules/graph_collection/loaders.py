@@ -13,6 +13,7 @@ from torch_geometric.data import Batch
 
 from fedlight.datamodules.graph_collection.collection import GraphCollection, pointers
 from fedlight.datamodules.graph_collection.features import FeatureRule
+from fedlight.datamodules.graph_collection.structure import structure_embedding
 
 
 class GraphBatches(Dataset[Batch]):
@@ -24,25 +25,29 @@ class GraphBatches(Dataset[Batch]):
         batch, ptr: ``[n]``, ``[B + 1]``, as PyG's.
         y: ``[B]`` int64, the class, -1 if unknown; for scoring only.
         index: ``[B]`` int64, the graphs' positions in the collection.
+        structure: ``[n, 33]`` float32, see :func:`structure_embedding`; only if ``structure`` is asked for.
     """
 
-    def __init__(self, collection: GraphCollection, rule: FeatureRule) -> None:
+    def __init__(self, collection: GraphCollection, rule: FeatureRule, structure: bool = False) -> None:
         self.collection, self.rule = collection, rule
         self.degrees = collection.degrees
+        self.structure = structure_embedding(collection) if structure else None
 
     def __len__(self) -> int:
         return self.collection.num_graphs
 
     def __getitem__(self, positions: Tensor) -> Batch:
         own = self.collection
-        edges, sizes = own.edges_of(positions), own.sizes[positions]
+        edges, sizes, nodes = own.edges_of(positions), own.sizes[positions], own.nodes_of(positions)
+        more = {} if self.structure is None else {"structure": self.structure[nodes]}
         return Batch(
-            x=self.rule.features(own, self.degrees, own.nodes_of(positions)),
+            x=self.rule.features(own, self.degrees, nodes),
             edge_index=torch.cat([edges, edges.flip(1)]).t().contiguous(),
             batch=torch.repeat_interleave(torch.arange(len(positions)), sizes),
             ptr=pointers(sizes),
             y=own.labels[positions],
             index=positions,
+            **more,
         )
 
 

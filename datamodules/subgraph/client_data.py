@@ -27,27 +27,46 @@ class NodeClientData(ClientDataModule):
     Attributes:
         observed: the graph as received.
         graph: the graph as it is now.
-        version: how often its edges were replaced.
+        version: how often it was changed.
     """
 
     def __init__(self, graph: NodeGraph) -> None:
         super().__init__()
         self.observed = self.graph = graph
         self.version = 0
+        self._added: tuple[Tensor, Tensor] | None = None
 
     def replace_edges(self, edges: Tensor) -> None:
         """Go on with other (canonical) edges, ``[E, 2]``."""
         self.graph = self.graph.with_edges(edges)
         self.version += 1
 
+    def add_neighbours(self, features: Tensor, hosts: Tensor) -> None:
+        """Go on with M more nodes, once: unlabelled, in no split, each with an edge to a node of the graph.
+
+        Args:
+            features: ``[M, f]``.
+            hosts: ``[M]`` int64, the node that each is a neighbour of.
+
+        Raises:
+            ValueError: when nodes were added before.
+        """
+        if self._added is not None:
+            raise ValueError(f"client {self.graph.name}: nodes were added before")
+        self.graph, self._added = self.graph.with_neighbours(features, hosts), (features, hosts)
+        self.version += 1
+
     def state_dict(self) -> dict[str, Any]:
-        """The replaced edges, for checkpoints."""
-        return {"version": self.version, "edges": self.graph.edges if self.version else None}
+        """The edges as they are now and the nodes that were added, for checkpoints."""
+        edges = self.graph.edges if self.version else None
+        return {"version": self.version, "edges": edges, "added": None if self._added is None else [*self._added]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore :meth:`state_dict`."""
-        self.version, edges = state_dict["version"], state_dict["edges"]
-        self.graph = self.observed if edges is None else self.observed.with_edges(edges)
+        self.version, edges, added = state_dict["version"], state_dict["edges"], state_dict.get("added")
+        self._added = None if added is None else (added[0], added[1])
+        graph = self.observed if self._added is None else self.observed.with_neighbours(*self._added)
+        self.graph = graph if edges is None else graph.with_edges(edges)
 
     def train_dataloader(self) -> Loader:
         """The graph, if it has training nodes."""

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from fedlight.datamodules.subgraph.edges import edge_keys, from_keys
+
 T = TypeVar("T")
 
 
@@ -29,7 +31,7 @@ class NodeGraph:
         node_ids: N names by which the owner knows the nodes.
         clean_edges: the edges before noise was added, where that is known; for measuring only.
         corrupted: whether noise was added, where that is known.
-        origin: the graph as received, where this one has replaced edges.
+        origin: the graph as received, where this one has other edges, or nodes that were added.
         class_names: the classes as the owner knows them; default their numbers.
     """
 
@@ -68,9 +70,32 @@ class NodeGraph:
         """The same nodes with other (canonical) edges."""
         return replace(self, edges=edges, origin=self.as_received, _cache={})
 
+    def with_neighbours(self, features: Tensor, hosts: Tensor) -> NodeGraph:
+        """The same nodes and, after them, M new ones that have no label and are in no split.
+
+        The features are dense from then on.
+
+        Args:
+            features: ``[M, f]`` of the new nodes.
+            hosts: ``[M]`` int64, the node that each is a neighbour of.
+        """
+        own = self.features if self.features.layout == torch.strided else self.features.to_dense()
+        added, total = len(features), self.num_nodes + len(features)
+        new = torch.stack([hosts, torch.arange(self.num_nodes, total, device=hosts.device)], dim=1)
+        return replace(
+            self,
+            features=torch.cat([own, features.to(own)]),
+            edges=from_keys(edge_keys(torch.cat([self.edges, new]), total).sort().values, total),
+            labels=torch.cat([self.labels, self.labels.new_full((added,), -1)]),
+            masks={split: torch.cat([mask, mask.new_zeros(added)]) for split, mask in self.masks.items()},
+            node_ids=[*self.node_ids, *(f"generated_{number}" for number in range(added))],
+            origin=self.as_received,
+            _cache={},
+        )
+
     @property
     def as_received(self) -> NodeGraph:
-        """The graph before its edges were replaced."""
+        """The graph before edges were replaced or nodes were added."""
         return self.origin or self
 
     def cached(self, key: Any, make: Callable[[], T]) -> T:

@@ -17,8 +17,9 @@ from fedlight.names import safe_name
 def write_classes(probabilities: Tensor, graph: NodeGraph, folder: Path) -> Path:
     """Write ``<client>.csv`` and ``<client>_edges.csv``; return the first.
 
-    A line a node: ``node_id``, ``predicted`` class, ``p_<class>`` of each class, ``split`` (empty: in none) and the
-    true ``label`` (empty: unknown). A line an edge: ``source``, ``target``.
+    A line a node of the graph as received: ``node_id``, ``predicted`` class, ``p_<class>`` of each class, ``split``
+    (empty: in none) and the true ``label`` (empty: unknown). A line an edge, those of added nodes included: ``source``,
+    ``target``.
 
     Args:
         probabilities: ``[N, num_classes]``.
@@ -26,18 +27,19 @@ def write_classes(probabilities: Tensor, graph: NodeGraph, folder: Path) -> Path
         folder: made if need be.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    probabilities = probabilities.detach().cpu()
+    received = graph.as_received.num_nodes
+    probabilities = probabilities.detach().cpu()[:received]
     classes = np.array([*(graph.class_names or map(str, range(graph.num_classes))), ""], dtype=object)
     splits = np.array([*SPLITS, ""], dtype=object)
-    split = torch.full((graph.num_nodes,), -1)
+    split = torch.full((received,), -1)
     for number, name in enumerate(SPLITS):
-        split[graph.masks[name].cpu()] = number
+        split[graph.masks[name].cpu()[:received]] = number
     columns = [
-        graph.node_ids,
+        graph.node_ids[:received],
         classes[probabilities.argmax(1).numpy()],
         *probabilities.double().numpy().round(6).T.tolist(),
         splits[split.numpy()],
-        classes[graph.labels.cpu().numpy()],
+        classes[graph.labels.cpu()[:received].numpy()],
     ]
     header = ["node_id", "predicted", *(f"p_{name}" for name in classes[:-1]), "split", "label"]
     ids = np.array(graph.node_ids, dtype=object)

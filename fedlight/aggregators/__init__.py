@@ -2,6 +2,7 @@
 
 from fedlight.aggregators.base import Aggregator
 from fedlight.aggregators.common_knowledge import CommonKnowledge
+from fedlight.aggregators.consensus_prototypes import ConsensusPrototypes
 from fedlight.aggregators.coordinate_median import CoordinateMedian
 from fedlight.aggregators.distribution_similarity import DistributionSimilarity
 from fedlight.aggregators.fedadam import FedAdam
@@ -10,6 +11,7 @@ from fedlight.aggregators.fedavgm import FedAvgM
 from fedlight.aggregators.fede import FedE
 from fedlight.aggregators.fedgta import FedGTA
 from fedlight.aggregators.fedltailor import FedLTailor
+from fedlight.aggregators.fedpka import FedPKA
 from fedlight.aggregators.fedyogi import FedYogi
 from fedlight.aggregators.gcfl import GCFL
 from fedlight.aggregators.gcfl_plus import GCFLPlus
@@ -23,6 +25,7 @@ __all__ = [
     "GCFL",
     "Aggregator",
     "CommonKnowledge",
+    "ConsensusPrototypes",
     "CoordinateMedian",
     "DistributionSimilarity",
     "FedAdam",
@@ -31,6 +34,7 @@ __all__ = [
     "FedE",
     "FedGTA",
     "FedLTailor",
+    "FedPKA",
     "FedYogi",
     "GCFLPlus",
     "Krum",

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from fedlight.client import ClientSpec
+from fedlight.errors import ConfigurationError
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
 from fedlight.models.invariant_gnn.evaluation import LabelFrom
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind
@@ -28,7 +29,7 @@ from fedlight.streams import Streams
 from fedlight.tables import SharedState
 
 log = logging.getLogger(__name__)
-SHARED = "network.invariant."
+SHARED, SHARED_CHANNEL = "network.invariant.", "network.structure."
 MOST_VIEWS = 4
 
 
@@ -52,9 +53,9 @@ class InvariantGNNClient(PseudoClusteringMixin):
     starts, as often as ``recluster_epochs`` says, and not before ``warmup_epochs``. They keep their numbers over
     rounds. The client needs its data for it (``local_data``), not only batches.
 
-    The shared state is the invariant branch. The report adds, for clusters of ``k_min`` graphs or more, the mean
-    embedding, a digest of the structure and the size. Adapter, separators, the variant branch, the decoder, graphs and
-    their embeddings stay.
+    The shared state is the invariant branch, or the structure channel where there is one. The report adds, for clusters
+    of ``k_min`` graphs or more, the mean embedding, a digest of the structure and the size. Adapter, separators, the
+    variant branch, the decoder, graphs and their embeddings stay.
 
     The best round is chosen by the silhouette of the final clusters in the invariant space: labels, which few owners
     have and which are for scoring only, may not choose it, and the loss may not either, because its terms change when
@@ -68,12 +69,16 @@ class InvariantGNNClient(PseudoClusteringMixin):
         mask_kind: ``soft``, ``gumbel`` (noise in training) or ``hard_st`` (0 or 1, straight-through gradient).
         mask_temperature: divides the masks' logits.
         separation: off: everything is invariant and there is no variant branch.
+        structure_channel: the branch takes in a second channel that sees the structure of graphs only, and that channel
+            is what is shared, not the branch (FedStar). For ``separation`` off and ``environment_weight`` 0.
         views: views per graph and step; ``null``: as many as clusters, at most 4.
         drop_edges, add_edges, drop_features: how views differ from their graph.
         invariance_weight, diversity_weight, environment_weight, separation_weight, reconstruction_weight: of the
             terms of the loss, 0 turns one off; separation counts within environment.
         mask_budget: weight of ``(mean mask - 1/2)^2`` of edges and attributes.
         prototype_weight: of the squared distance to the dispatched prototype of the graph's cluster.
+        assignment_weight: of L_KL, which sharpens the soft assignment to dispatched prototypes or the own centres.
+        information_weight: of the mutual information of node states and graph embeddings, to be raised.
         reconstruct: adjacency at ``sampled`` pairs of nodes, or at all ``pairs`` of graphs up to 200 nodes.
         scale_distances: divide squared distances in the losses by the width of the embeddings.
         warmup_epochs: first epochs of all, without L_inv and L_div.
@@ -85,6 +90,9 @@ class InvariantGNNClient(PseudoClusteringMixin):
         digest_noise: noise multiplier of the digests, 0 for none.
         grad_clip: largest norm of the gradient, 0 for none.
         optimizer: over all parameters.
+
+    Raises:
+        ConfigurationError: for a structure channel with separation or views.
     """
 
     system: ClassVar[str] = "fgcn_dks"
@@ -100,6 +108,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
         mask_kind: MaskKind = "soft",
         mask_temperature: PositiveFloat = 4.0,
         separation: bool = True,
+        structure_channel: bool = False,
         views: NonNegativeInt | None = 1,
         drop_edges: ClosedUnitInterval = 0.2,
         add_edges: NonNegativeFloat = 0.0,
@@ -111,6 +120,8 @@ class InvariantGNNClient(PseudoClusteringMixin):
         reconstruction_weight: NonNegativeFloat = 1.0,
         mask_budget: NonNegativeFloat = 5.0,
         prototype_weight: NonNegativeFloat = 0.0,
+        assignment_weight: NonNegativeFloat = 0.0,
+        information_weight: NonNegativeFloat = 0.0,
         reconstruct: Reconstruction = "sampled",
         scale_distances: bool = True,
         warmup_epochs: NonNegativeInt = 2,
@@ -124,7 +135,16 @@ class InvariantGNNClient(PseudoClusteringMixin):
         optimizer: OptimizerCallable = adam,
     ) -> None:
         super().__init__()
-        self.shape = NetworkSettings(width, depth, readout, mask_kind, mask_temperature, separation)
+        if structure_channel and (separation or environment_weight):
+            raise ConfigurationError(
+                "structure_channel is for separation: false and environment_weight: 0, since neither parts nor views "
+                "of a graph have structure embeddings"
+            )
+        self.shape = NetworkSettings(
+            width, depth, readout, mask_kind, mask_temperature, separation, structure_channel, information_weight > 0
+        )
+        self.information_weight = information_weight
+        self.shared_prefix = SHARED_CHANNEL if structure_channel else SHARED
         self.views, self.perturbation = views, ViewSettings(drop_edges, add_edges, drop_features)
         self.losses = LossSettings(
             invariance=invariance_weight,
@@ -134,6 +154,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
             reconstruction=reconstruction_weight,
             mask_budget=mask_budget,
             prototypes=prototype_weight,
+            assignment=assignment_weight,
             reconstruct=reconstruct,
             scale_distances=scale_distances,
         )
@@ -152,16 +173,18 @@ class InvariantGNNClient(PseudoClusteringMixin):
         self.clusters = ClusterState(count, clusters, self.shape.width * self.shape.depth)
 
     def shared_state(self) -> SharedState:
-        """The invariant branch."""
-        return {name: tensor for name, tensor in self.state_dict().items() if name.startswith(SHARED)}
+        """The invariant branch, or the structure channel."""
+        return {name: tensor for name, tensor in self.state_dict().items() if name.startswith(self.shared_prefix)}
 
     def reference_state(self) -> dict[str, Tensor]:
-        """The invariant branch, live."""
-        return {name: each for name, each in self.named_parameters() if name.startswith(SHARED)}
+        """What is shared, live."""
+        return {name: each for name, each in self.named_parameters() if name.startswith(self.shared_prefix)}
 
     def identity(self) -> dict[str, Any]:
         """The shape of the network; what only training or labelling uses may change."""
-        return {**super().identity(), **vars(self.shape)}
+        shape = vars(self.shape)
+        later = {"structure_channel", "information"}  # which older checkpoints do not know of
+        return {**super().identity(), **{name: value for name, value in shape.items() if value or name not in later}}
 
     def embed(self, batch: Any) -> Tensor:
         """Invariant embeddings zbar of a batch, ``[G, p]``."""
@@ -185,6 +208,9 @@ class InvariantGNNClient(PseudoClusteringMixin):
         found = self.network(graphs, views)
         targets = self.clusters.targets(batch.index) if self.clusters.has_clusters else None
         terms = loss_terms(found, graphs, self.network.decoder.weight.T, targets, self.losses)
+        if self.information_weight:
+            information = self.network.information(found.states, found.invariant, graphs.graph_of)
+            terms["information"] = self.information_weight, information
         loss = total(terms, found.invariant)
         if self._trainer is not None:
             self.log("train/loss", loss, prog_bar=True, batch_size=graphs.num_graphs)

@@ -96,8 +96,9 @@ class ClusterState(nn.Module):
         self.centers[: len(means)] = means.to(self.centers)
 
     def targets(self, index: Tensor) -> Targets:
-        """The pseudo-clusters of some graphs, and the dispatched prototypes."""
-        return Targets(self.assignment[index], self.dispatched[: self.num_clusters])
+        """The pseudo-clusters of some graphs, the dispatched prototypes and the centres."""
+        count = self.num_clusters
+        return Targets(self.assignment[index], self.dispatched[:count], self.centers[:count])
 
     def _start(self, local: LocalGraphs, from_previous: bool) -> Tensor | None:
         if not (self.has_dispatched or from_previous):

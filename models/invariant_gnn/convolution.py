@@ -5,6 +5,8 @@ GIN: Xu et al., How Powerful are Graph Neural Networks?, ICLR 2019.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
@@ -14,16 +16,17 @@ class WeightedGINConv(MessagePassing):  # type: ignore[misc]  # PyG carries no t
     """``h_v <- MLP((1 + e) h_v + sum_u A_uv h_u)``: PyG's ``GINConv`` with edge weights A_uv; e is trained, from 0.
 
     Args:
-        width: of input and output, and of the hidden layer of the MLP.
+        width: of output, and of the hidden layer of the MLP.
+        more: how much wider the input is.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, more: int = 0) -> None:
         super().__init__(aggr="add")
-        self.nn = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+        self.nn = nn.Sequential(nn.Linear(width + more, width), nn.ReLU(), nn.Linear(width, width))
         self.eps = nn.Parameter(torch.zeros(1))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
-        """Shapes: ``x [n, width]``, ``edge_index [2, e]`` both directions, ``edge_weight [e]``; ``[n, width]``."""
+        """Shapes: ``x [n, width + more]``, ``edge_index [2, e]`` both ways, ``edge_weight [e]``; ``[n, width]``."""
         mixed: Tensor = self.nn(self.aggregate_neighbours(x, edge_index, edge_weight))
         return mixed
 
@@ -44,17 +47,22 @@ class GIN(nn.Module):
 
     Args:
         width: of every layer. depth: number of layers.
+        more: width of what every layer takes in beside the output of the layer before.
     """
 
-    def __init__(self, width: int, depth: int) -> None:
+    def __init__(self, width: int, depth: int, more: int = 0) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(WeightedGINConv(width) for _ in range(depth))
+        self.layers = nn.ModuleList(WeightedGINConv(width, more) for _ in range(depth))
 
-    def forward(self, x: Tensor, edges: Tensor, weight: Tensor) -> Tensor:
-        """Shapes: ``x [n, width]``, undirected ``edges [2, m]``, ``weight [m]``; returns ``[n, depth * width]``."""
+    def forward(self, x: Tensor, edges: Tensor, weight: Tensor, beside: Sequence[Tensor] | None = None) -> Tensor:
+        """Shapes: ``x [n, width]``, undirected ``edges [2, m]``, ``weight [m]``; returns ``[n, depth * width]``.
+
+        ``beside`` holds ``[n, more]`` for each layer.
+        """
         edge_index, both = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weight, weight])
         outputs = []
-        for layer in self.layers:
-            x = torch.relu(layer(x, edge_index, both))
+        for number, layer in enumerate(self.layers):
+            taken = x if beside is None else torch.cat([x, beside[number]], dim=1)
+            x = torch.relu(layer(taken, edge_index, both))
             outputs.append(x)
         return torch.cat(outputs, dim=1)

@@ -18,18 +18,21 @@ class Graphs:
         edges: ``[2, m]`` int64, each undirected edge once, ``edges[0] < edges[1]``.
         graph_of: ``[n]`` int64, the graph of each node, ascending.
         num_graphs: G.
+        structure: ``[n, s]`` structure embeddings of all nodes, where the data give them.
     """
 
     x: Tensor
     edges: Tensor
     graph_of: Tensor
     num_graphs: int
+    structure: Tensor | None = None
 
     @classmethod
     def of(cls, batch: Any) -> Graphs:
         """From a ``torch_geometric.data.Batch`` whose ``edge_index [2, 2m]`` holds both directions."""
         edges = batch.edge_index
-        return cls(batch.x, edges[:, edges[0] < edges[1]], batch.batch, int(batch.num_graphs))
+        structure = getattr(batch, "structure", None)
+        return cls(batch.x, edges[:, edges[0] < edges[1]], batch.batch, int(batch.num_graphs), structure)
 
     @property
     def num_nodes(self) -> int:
@@ -89,4 +92,5 @@ def select(graphs: Graphs, chosen: Tensor) -> tuple[Graphs, Tensor]:
         edges=node_number[kept],
         graph_of=graph_number[graphs.graph_of[nodes]],
         num_graphs=int(chosen.sum()),
+        structure=None if graphs.structure is None else graphs.structure[nodes],
     ), nodes

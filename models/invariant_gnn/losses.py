@@ -10,6 +10,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from fedlight.models.invariant_gnn.readout import unit_length
 
@@ -75,3 +76,21 @@ def to_prototypes(z: Tensor, assignment: Tensor, prototypes: Tensor, scale: floa
     known = target.isfinite().all(1)
     distance = (z[member][known] - target[known]).square().sum(1)
     return scale * distance.sum() / max(len(distance), 1)
+
+
+def assignment_divergence(z: Tensor, centers: Tensor, scale: float = 1.0) -> Tensor:
+    """L_KL (METHODS 4): mean over graphs of ``KL(p_i || q_i)``, which sharpens the soft assignment to centres.
+
+    ``q_ik`` is proportional to ``(1 + ||z_i - c_k||^2)^-1``, ``p_ik`` to ``q_ik^2 / sum_i q_ik`` over the batch, both
+    summing to 1 over k; p is a constant. DEC: Xie et al., ICML 2016.
+
+    Shapes: ``z [B, p]``; ``centers [K, p]``, of which those that are not finite are left out.
+    """
+    centers = centers[centers.isfinite().all(1)]
+    if len(centers) < 2:
+        return z.sum() * 0.0
+    nearness = 1.0 / (1.0 + scale * (z[:, None] - centers).square().sum(2))
+    q = nearness / nearness.sum(1, keepdim=True)
+    target = (q.square() / q.sum(0)).detach()
+    p = target / target.sum(1, keepdim=True)
+    return functional.kl_div(q.log(), p, reduction="batchmean")

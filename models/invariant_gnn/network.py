@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from fedlight.models.invariant_gnn.convolution import GIN
 from fedlight.models.invariant_gnn.graphs import Graphs, join
 from fedlight.models.invariant_gnn.masks import MaskKind, separate, symmetric_logits, to_mask
+from fedlight.models.invariant_gnn.mutual_information import MutualInformation
 from fedlight.models.invariant_gnn.readout import Readout, readout
+from fedlight.models.invariant_gnn.structure_channel import StructureChannel
 from fedlight.streams import Streams
 
 SEPARATOR_DEPTH = 2
@@ -26,6 +28,8 @@ class NetworkSettings:
         readout: see :func:`~fedlight.models.invariant_gnn.readout.readout`.
         mask_kind, mask_temperature: see :func:`~fedlight.models.invariant_gnn.masks.to_mask`.
         separation: off: all masks are 1 and there is no variant branch (its embeddings are 0).
+        structure_channel: the invariant branch also takes in what a channel on structure embeddings says (FedStar).
+        information: with heads for the local-global mutual information (DGLC).
     """
 
     width: int = 32
@@ -34,6 +38,8 @@ class NetworkSettings:
     mask_kind: MaskKind = "soft"
     mask_temperature: float = 4.0
     separation: bool = True
+    structure_channel: bool = False
+    information: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,16 @@ class InvariantGNN(nn.Module):
         super().__init__()
         self.settings, width = settings, settings.width
         with streams.seeded("init"):
-            self.invariant = GIN(width, settings.depth)
+            if settings.structure_channel:
+                self.structure = StructureChannel(width, settings.depth)
+            else:
+                self.invariant = GIN(width, settings.depth)
+        if settings.structure_channel:
+            with streams.seeded("init features"):
+                self.invariant = GIN(width, settings.depth, more=width)
+        if settings.information:
+            with streams.seeded("init information"):
+                self.information = MutualInformation(width, width * settings.depth, width)
         with streams.seeded("init adapter"):  # column by column: the first get the same draws however many there are
             by_column = nn.init.uniform_(torch.empty(num_features, width), -1.0, 1.0)
             self.adapter = nn.Linear(num_features, width, bias=False)
@@ -130,7 +145,8 @@ class InvariantGNN(nn.Module):
         hidden = self.adapter(everything.x)
         masks = self._masks(everything, hidden)
         adapted = self._adapted(everything, masks, hidden)
-        states = self.invariant(adapted, everything.edges, masks.edges)
+        beside = self.structure(everything) if self.settings.structure_channel else None
+        states = self.invariant(adapted, everything.edges, masks.edges, beside)
         z = readout(states, everything.graph_of, everything.num_graphs, self.settings.readout)
         invariant, of_views = z[: graphs.num_graphs], z[graphs.num_graphs :]
         own = Masks(masks.edges[: graphs.edges.shape[1]], masks.attributes[: graphs.num_nodes])

@@ -21,6 +21,7 @@ class LossSettings:
         invariance: of L_inv. diversity: beta, of L_div. environment: gamma, of L_env.
         separation: omega, of the second part of L_env. reconstruction: of L_mse.
         mask_budget, mask_target: of ``(mean mask - target)^2``. prototypes: of the distance to dispatched prototypes.
+        assignment: of L_KL.
         reconstruct: at which pairs of nodes. scale_distances: divide squared distances by the embeddings' width.
     """
 
@@ -32,6 +33,7 @@ class LossSettings:
     mask_budget: float = 5.0
     mask_target: float = 0.5
     prototypes: float = 0.0
+    assignment: float = 0.0
     reconstruct: Reconstruction = "sampled"
     scale_distances: bool = True
 
@@ -42,10 +44,12 @@ class Targets:
 
     Shapes:
         assignment: ``[G]`` int64 pseudo-clusters, -1 for none. prototypes: ``[K, p]`` as dispatched, infinite for none.
+        centers: ``[K, p]`` the client's own, infinite for an empty cluster.
     """
 
     assignment: Tensor
     prototypes: Tensor
+    centers: Tensor
 
 
 def loss_terms(
@@ -86,6 +90,9 @@ def _cluster_terms(
         terms["div"] = settings.diversity, losses.diversity(z, assignment, count, scale)
     if settings.prototypes:
         terms["proto"] = settings.prototypes, losses.to_prototypes(z, assignment, targets.prototypes, scale)
+    if settings.assignment:
+        centers = torch.where(targets.prototypes.isfinite(), targets.prototypes, targets.centers)
+        terms["kl"] = settings.assignment, losses.assignment_divergence(z, centers, scale)
     return terms
 
 

@@ -14,6 +14,7 @@ from fedlight.aggregators import (
     GCFL,
     Aggregator,
     CommonKnowledge,
+    ConsensusPrototypes,
     CoordinateMedian,
     DistributionSimilarity,
     FedAdam,
@@ -22,6 +23,7 @@ from fedlight.aggregators import (
     FedE,
     FedGTA,
     FedLTailor,
+    FedPKA,
     FedYogi,
     GCFLPlus,
     Krum,
@@ -70,6 +72,7 @@ AGGREGATORS: dict[str, AggregatorCase | Callable[[], Aggregator]] = {
     "CommonKnowledge, by histograms, as printed": AggregatorCase(
         lambda: CommonKnowledge("hist", "literal", intra_client="all"), clusters
     ),
+    "ConsensusPrototypes": AggregatorCase(ConsensusPrototypes, clusters),
     "CoordinateMedian": CoordinateMedian,
     "DistributionSimilarity": AggregatorCase(DistributionSimilarity, gaussian),
     "FedAdam": AggregatorCase(FedAdam, identity=False),
@@ -78,6 +81,7 @@ AGGREGATORS: dict[str, AggregatorCase | Callable[[], Aggregator]] = {
     "FedE": FedE,
     "FedGTA": AggregatorCase(FedGTA, labels),
     "FedLTailor": FedLTailor,
+    "FedPKA": AggregatorCase(FedPKA, clusters),
     "FedLTailor, uniform weights": lambda: FedLTailor(weights="uniform"),
     "FedLTailor, no fusion": lambda: FedLTailor(fusion=False),
     "FedLTailor, fused with the past": lambda: FedLTailor(fusion_local="previous"),

@@ -23,6 +23,7 @@ NOT_ON_TRIPLES = {
     "moon": "KGEClient has no representation of a batch",
     "multi_krum": TOO_FEW,
 }
+NOT_ON_TRIPLES |= dict.fromkeys(["fedsage", "fedsage_plus"], "model.init_args.backbone: no such option")
 NOT_ON_NODES = {"distribution_similarity": NOT_ON_TRIPLES["distribution_similarity"]}
 ON_TRIPLES = [name for name in EVERYWHERE if name not in NOT_ON_TRIPLES]
 
@@ -59,7 +60,7 @@ def test_it_trains_on_triples(tmp_path: Path, method: str) -> None:
     assert second < first
 
 
-@pytest.mark.parametrize("method", [*EVERYWHERE, "moon", "fedper", "fedgta"])
+@pytest.mark.parametrize("method", [*EVERYWHERE, "moon", "fedper", "fedgta", "fedsage", "fedsage_plus"])
 def test_it_trains_on_nodes(tmp_path: Path, method: str) -> None:
     run = fit(on_nodes(tmp_path, method))
     found = summary(run)
@@ -68,6 +69,7 @@ def test_it_trains_on_nodes(tmp_path: Path, method: str) -> None:
     assert len(losses(run, "modelcontrast")) == (1 if method == "moon" else 0)
     sent = [part.split()[0] for part in found["leaves_clients"]["shared_state"]]
     assert any(part.startswith("network.layers.1.") for part in sent) == (method != "fedper")
+    assert any(".lin_l." in part for part in sent) == method.startswith("fedsage")
 
 
 @pytest.mark.parametrize("method", NOT_ON_TRIPLES)
@@ -85,3 +87,34 @@ def test_it_says_what_nodes_lack(tmp_path: Path, method: str, capsys: pytest.Cap
 def test_krum_without_malicious_clients_is_for_any_number(tmp_path: Path) -> None:
     run = fit([*on_triples(tmp_path, "krum"), "--trainer.aggregator.num_malicious=0"])
     assert summary(run)["method"] == "krum"
+
+
+def on_graphs(root: Path, method: str) -> list[str]:
+    """The demo of graph clustering with few graphs and a small network for two rounds."""
+    motifs = {"class_path": "SyntheticMotifs", "init_args": {"graphs": 16}}
+    small = {
+        "trainer": TINY["trainer"],
+        "model": {"init_args": {"width": 8, "warmup_epochs": 0, "k_min": 1}},
+        "data": {"class_path": "GraphCollectionDataModule", "init_args": {"source": motifs, "num_clusters": 2}},
+    }
+    words = ["fgcn_dks/demo.yaml", str(write_config(root / "graphs.yaml", small)), f"methods/{method}.yaml"]
+    return [
+        *(each for word in words for each in ("--config", word)),
+        f"--trainer.default_root_dir={root / 'runs'}",
+    ]
+
+
+@pytest.mark.parametrize("method", ["fedstar", "fedgcn", "fedpka", "dglc"])
+def test_it_clusters_graphs(tmp_path: Path, method: str) -> None:
+    run = fit(on_graphs(tmp_path, method))
+    found = summary(run)
+    assert found["method"] == method and found["rounds_run"] == 2 and not found["dropped_updates"]
+    assert found["test"]["all_macro"]["acc"] >= 0.5
+    terms = {"information"} if method == "dglc" else {"mse_attributes", "mse_structure", "kl"}
+    assert {row["metric"] for row in table(run, "train")} >= terms
+    shared = {part.split()[0].split(".")[1] for part in found["leaves_clients"]["shared_state"]}
+    assert shared == ({"structure"} if method in ("fedstar", "fedgcn") else {"invariant"})
+
+
+def test_the_union_of_graph_collections_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "collective: no such option" in refused(["fit", *on_graphs(tmp_path, "collective")], capsys)

@@ -25,7 +25,8 @@ METHODS = {
         "fedltailor_no_weights",
     ),
     "fedsdr": (
-        *EVERY, "moon", "fedper", "fedgta", "distribution_similarity", "fedsdr", "fedsdr_released", "fedsdr_snaa_only",
+        *EVERY, "moon", "fedper", "fedgta", "fedsage", "fedsage_plus", "distribution_similarity",
+        "fedsdr", "fedsdr_released", "fedsdr_snaa_only",
         "fedsdr_rlsr_only", "fedsdr_input_free", "fedsdr_plus",
         "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
     ),
@@ -35,6 +36,7 @@ METHODS = {
         "fgcn_dks_no_separation", "fgcn_dks_no_common_knowledge", "fgcn_dks_no_refinement", "fgcn_dks_no_invariance",
         "fgcn_dks_no_diversity", "fgcn_dks_no_environment", "fgcn_dks_no_reconstruction", "fgcn_dks_no_budget",
         "fgcn_dks_hist", "fgcn_dks_wl_hist", "fgcn_dks_rw", "fgcn_dks_sp", "fgcn_dks_lt",
+        "fedstar", "fedgcn", "fedpka", "dglc",
     ),
 }  # fmt: skip
 PLACES = [

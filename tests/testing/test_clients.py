@@ -23,9 +23,16 @@ def graphs() -> GraphCollectionDataModule:
     return GraphCollectionDataModule(SyntheticMotifs(graphs=12), num_clusters=2)
 
 
+def star() -> GraphCollectionDataModule:
+    return GraphCollectionDataModule(SyntheticMotifs(graphs=12), num_clusters=2, structure=True)
+
+
 CLIENTS = {
     "BoringClient": ClientCase(BoringClient, BoringData),
     "InvariantGNNClient": ClientCase(lambda: InvariantGNNClient(width=4), graphs),
+    "InvariantGNNClient, structure channel": ClientCase(
+        lambda: InvariantGNNClient(width=4, separation=False, structure_channel=True, environment_weight=0.0), star
+    ),
     "KGEClient": ClientCase(
         lambda: KGEClient(dim=4, num_negatives=4), lambda: KnowledgeGraphDataModule(SyntheticTown(), batch_size=128)
     ),

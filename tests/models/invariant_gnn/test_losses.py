@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedlight.models.invariant_gnn.losses import (
+    assignment_divergence,
     cluster_means,
     diversity,
     invariance,
@@ -75,3 +76,22 @@ def test_prototypes_pull_their_clusters_where_they_are_known() -> None:
     loss = to_prototypes(z, torch.tensor([0, 0, 1]), prototypes)
     assert loss.item() == pytest.approx((4 + 2) / 2)
     assert to_prototypes(z, torch.tensor([1, 1, -1]), prototypes).item() == 0
+
+
+def test_divergence_of_assignments_by_hand() -> None:
+    """Centres 0 and 3, points 0 and 1: nearness (1, 1/10) and (1/2, 1/5), so q = (10/11, 1/11) and (5/7, 2/7).
+
+    Column sums f = 125/77 and 29/77; p is proportional to q^2 / f.
+    """
+    q = torch.tensor([[10 / 11, 1 / 11], [5 / 7, 2 / 7]], dtype=torch.float64)
+    weight = q**2 / torch.tensor([125 / 77, 29 / 77], dtype=torch.float64)
+    p = weight / weight.sum(1, keepdim=True)
+    wanted = (p * (p / q).log()).sum() / 2
+    z = torch.tensor([[0.0], [1.0]], dtype=torch.float64, requires_grad=True)
+    centers = torch.tensor([[0.0], [torch.inf], [3.0]], dtype=torch.float64)
+    loss = assignment_divergence(z, centers)
+    assert loss.item() == pytest.approx(wanted.item()) and wanted > 0
+    (gradient,) = torch.autograd.grad(loss, z)
+    assert p[0, 0] > q[0, 0] and gradient[0] > 0, "the clear one is to become clearer: away from 3"
+    assert p[1, 0] < q[1, 0] and gradient[1] < 0, "the other is to even out the clusters: towards 3"
+    assert assignment_divergence(z, centers[:2]).item() == 0, "one centre leaves no choice"
