@@ -101,13 +101,14 @@ def test_methods_run_on_the_demo_of_node_classification(method: str, tmp_path: P
 @pytest.mark.parametrize("base", GRAPHS, ids=lambda path: path.stem)
 def test_a_configuration_of_graph_clustering_runs_rounds(base: Path, tmp_path: Path) -> None:
     """Real data are replaced by the embedded motifs."""
-    over = write_config(tmp_path / "small.yaml", few_motifs(check_config(base)))
+    config = check_config(base)
+    over = write_config(tmp_path / "small.yaml", few_motifs(config))
     runs = f"--trainer.default_root_dir={tmp_path / 'runs'}"
     run = fit([f"--config=fgcn_dks/{base.name}", "--config", str(over), runs])
     said = summary(run)
-    assert said["method"] == said["system"] == "fgcn_dks" and said["rounds_run"] == 2
+    assert said["method"] == config["trainer"]["method"] and said["system"] == "fgcn_dks" and said["rounds_run"] == 2
     assert {"acc", "nmi", "ari", "f1", "silhouette", "acc_refined"} <= set(said["test"]["all_macro"])
-    assert len(list((run / "clusters").glob("*.csv"))) == 6
+    assert len(list((run / "clusters").glob("*.csv"))) == 6 == len(list((run / "clusters" / "explanations").iterdir()))
     assert {"inv", "div", "env_stability", "mask_edges"} <= {row["metric"] for row in table(run, "train")}
 
 
