@@ -89,3 +89,9 @@ def test_what_does_not_go_with_it_is_refused() -> None:
     client = star().for_client(data.clients[0], 0)
     with pytest.raises(ConfigurationError, match=r"set data\.structure to true"):
         client.embed(next(iter(data.client(0).val_dataloader())))
+
+
+def test_checkpoints_of_before_still_fit() -> None:
+    assert not {"structure_channel", "information"} & set(InvariantGNNClient().identity())
+    assert star().identity()["structure_channel"] is True
+    assert InvariantGNNClient(information_weight=1.0).identity()["information"] is True
