@@ -51,7 +51,7 @@ MISTAKES = {
     ),
     "other class": (
         "trainer: {aggregator: {class_path: Conv2d}}",
-        "trainer.aggregator: no class 'Conv2d'; known: CommonKnowledge, CoordinateMedian, ",
+        "trainer.aggregator: no class 'Conv2d'; known: CommonKnowledge, ",
     ),
     "misspelt model": ("model: {class_path: KGEClent}", "model: no class 'KGEClent'; did you mean KGEClient"),
     "misspelt source": (
