@@ -236,6 +236,7 @@ class FederatedTrainer:
         with ranks.together():
             data.setup(stage)
         self.model, self.datamodule = model, data
+        self._fingerprints = data.fingerprints()  # hashes all data, so once and not at every checkpoint
         loop = ClientLoop(self.fabric, self.hooks, self.objectives, self.local_epochs, self.keep_optimizer)
         with ranks.together():
             self.federation = federation = Federation(
@@ -350,7 +351,7 @@ class FederatedTrainer:
             "keep_optimizer": self.keep_optimizer,
             "evaluate_on": self.evaluate_on,
         }
-        return {"model": self.model.identity(), "method": method, "data": self.datamodule.fingerprints()}
+        return {"model": self.model.identity(), "method": method, "data": self._fingerprints}
 
     def _load_callbacks(self, states: dict[str, Any]) -> None:
         for callback in self.callbacks:
