@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -13,7 +12,8 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from fedlight.aggregators.base import Aggregator, field_of, sizes_of
+from fedlight.aggregators.base import field_of, sizes_of
+from fedlight.aggregators.prototype_memory import PrototypeAggregator
 from fedlight.client import Report
 from fedlight.clustering.matching import match
 from fedlight.mixing import Mixing
@@ -45,7 +45,7 @@ def consensus(points: Tensor, count: int, seed: int) -> Tensor:
         return torch.from_numpy(mixture.fit(values).means_)
 
 
-class ConsensusPrototypes(Aggregator):
+class ConsensusPrototypes(PrototypeAggregator):
     """FedAvg, and prototypes on which the clients agree (FedGCN, Liu et al., AAAI 2025; not the node method).
 
     Clients report ``prototypes [K, h]``, with one K for all, and ``cluster_sizes [K]``, 0 where one is suppressed. A
@@ -58,11 +58,6 @@ class ConsensusPrototypes(Aggregator):
         ConfigurationError: when clients report no prototypes, or different numbers of them.
     """
 
-    def setup(self, num_examples: Sequence[int]) -> None:
-        """Nothing was sent yet."""
-        super().setup(num_examples)
-        self.sent: dict[int, dict[str, Tensor]] = {}
-
     def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
         """Fit the mixture and match its means."""
         prototypes = field_of(reports, "prototypes", self)
@@ -74,14 +69,6 @@ class ConsensusPrototypes(Aggregator):
             self.sent |= {client: ordered_like(own, here, means) for client, own, here in told}
         log_weights = sizes_of(reports).log()
         return Mixing.one_group(tuple(reports), log_weights, self.num_clients, facts=dict(self.sent))
-
-    def state_dict(self) -> dict[str, Any]:
-        """What each client was sent last."""
-        return {"sent": {client: dict(facts) for client, facts in self.sent.items()}}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore :meth:`state_dict`."""
-        self.sent = {client: dict(facts) for client, facts in state["sent"].items()}
 
 
 def ordered_like(own: Tensor, known: Tensor, means: Tensor) -> dict[str, Tensor]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from fedlight.aggregators.base import Aggregator, field_of, personal_mixing
+from fedlight.aggregators.base import field_of, personal_mixing
+from fedlight.aggregators.prototype_memory import PrototypeAggregator
 from fedlight.client import Report
 from fedlight.clustering.matching import match
 from fedlight.mixing import Mixing
@@ -34,7 +34,7 @@ def communities(vectors: Tensor, threshold: float) -> Tensor:
     return torch.from_numpy(connected_components(csr_array(near), directed=False)[1]).long()
 
 
-class FedPKA(Aggregator):
+class FedPKA(PrototypeAggregator):
     """Clients of a community share their parameters, weighed by confidence; prototypes move towards the community's.
 
     Clients report ``prototypes [K, h]``, with one K for all, and ``cluster_sizes [K]``, 0 where one is suppressed.
@@ -56,11 +56,6 @@ class FedPKA(Aggregator):
     def __init__(self, threshold: float = 0.5) -> None:
         self.threshold = threshold
 
-    def setup(self, num_examples: Sequence[int]) -> None:
-        """Nothing was sent yet."""
-        super().setup(num_examples)
-        self.sent: dict[int, dict[str, Tensor]] = {}
-
     def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
         """Find the communities."""
         prototypes = field_of(reports, "prototypes", self)
@@ -77,14 +72,6 @@ class FedPKA(Aggregator):
         log_weights = trust.expand(len(trust), -1).masked_fill(~together, -torch.inf)
         mixing = personal_mixing(tuple(reports), log_weights, self.num_clients)
         return replace(mixing, facts=dict(self.sent))
-
-    def state_dict(self) -> dict[str, Any]:
-        """What each client was sent last."""
-        return {"sent": {client: dict(facts) for client, facts in self.sent.items()}}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore :meth:`state_dict`."""
-        self.sent = {client: dict(facts) for client, facts in state["sent"].items()}
 
 
 def adjusted(client: int, group: Sequence[int], prototypes: Tensor, known: Tensor, share: float) -> Tensor:
