@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 import torch
 from torch import Tensor
+
+from fedlight.datamodules.subgraph.features import to_scipy
 
 EPS = 1e-8
 
@@ -43,13 +46,6 @@ def transpose(features: Tensor) -> Tensor:
     return turned
 
 
-def to_scipy(features: Tensor) -> Any:
-    """A CSR matrix as ``scipy.sparse.csr_array``, on the CPU."""
-    on_cpu = features.cpu()
-    parts = (on_cpu.values().numpy(), on_cpu.col_indices().numpy(), on_cpu.crow_indices().numpy())
-    return scipy.sparse.csr_array(parts, shape=tuple(features.shape))
-
-
 def unit_rows(rows: Tensor) -> Tensor:
     """Dense rows divided by their norm, float64; rows of norm up to 1e-8 become 0."""
     wide = rows.double()
@@ -66,6 +62,6 @@ def cosine_of_pairs(features: Tensor, pairs: Tensor) -> Tensor:
         return cosine
     rows = to_scipy(features).astype("float64")
     first, second = (rows[pairs[:, side].cpu().numpy()] for side in (0, 1))
-    dots = first.multiply(second).sum(axis=1)
+    dots = np.asarray(first.multiply(second).sum(axis=1)).ravel()
     norms = [scipy.sparse.linalg.norm(side, axis=1) for side in (first, second)]
     return torch.from_numpy(dots / (norms[0] * norms[1]).clip(min=EPS)).to(pairs.device)

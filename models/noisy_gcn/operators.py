@@ -12,8 +12,9 @@ from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 
 from fedlight.datamodules.subgraph.edges import canonical_edges
+from fedlight.datamodules.subgraph.features import from_scipy, to_scipy
 from fedlight.datamodules.subgraph.graph import NodeGraph
-from fedlight.models.noisy_gcn.features import cosine_of_pairs, is_sparse, to_scipy
+from fedlight.models.noisy_gcn.features import cosine_of_pairs, is_sparse
 
 Operator = Literal["observed", "none", "mix", "knn_mix", "triple_mix", "gate"]
 Matrix: TypeAlias = Any
@@ -31,25 +32,23 @@ def operator_of(graph: NodeGraph, operator: Operator) -> Tensor:
     nodes left out. ``triple_mix``: half identity, a quarter of each part of ``knn_mix``. ``gate``: as much Ahat as the
     labels of training nodes agree along edges, else identity.
     """
-    return graph.cached(("operator", operator), lambda: to_torch(OPERATORS[operator](graph), graph.features.device))
+    return graph.cached(
+        ("operator", operator), lambda: from_scipy(OPERATORS[operator](graph)).to(graph.features.device)
+    )
 
 
 def adjacency_of(graph: NodeGraph) -> Tensor:
     """The plain adjacency as sparse CSR, for SAGE and GIN."""
-    return graph.cached("adjacency", lambda: to_torch(_adjacency(graph.edges, graph.num_nodes), graph.features.device))
+    return graph.cached(
+        "adjacency", lambda: from_scipy(_adjacency(graph.edges, graph.num_nodes)).to(graph.features.device)
+    )
 
 
 def no_neighbours(graph: NodeGraph) -> Tensor:
     """An adjacency without edges, as sparse CSR."""
-    return graph.cached("no neighbours", lambda: to_torch(scipy.sparse.csr_array(_shape(graph)), graph.features.device))
-
-
-def to_torch(matrix: Matrix, device: torch.device) -> Tensor:
-    """As a torch CSR matrix of float32."""
-    matrix.sort_indices()
-    starts, columns = (torch.from_numpy(each.astype("int64")) for each in (matrix.indptr, matrix.indices))
-    values = torch.from_numpy(matrix.data.astype("float32"))
-    return torch.sparse_csr_tensor(starts, columns, values, matrix.shape, check_invariants=False).to(device)
+    return graph.cached(
+        "no neighbours", lambda: from_scipy(scipy.sparse.csr_array(_shape(graph))).to(graph.features.device)
+    )
 
 
 def _shape(graph: NodeGraph) -> tuple[int, int]:

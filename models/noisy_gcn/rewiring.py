@@ -10,10 +10,7 @@ from torch import Tensor
 
 from fedlight.datamodules.subgraph.edges import edge_keys, from_keys
 from fedlight.models.noisy_gcn.features import unit_rows
-from fedlight.models.noisy_gcn.similar_pairs import most_similar_non_edges
-
-DECIMALS = 6
-"""Similarities are rounded to so many before any comparison, so that ties do not hang on blocks or hardware."""
+from fedlight.models.noisy_gcn.similar_pairs import DECIMALS, most_similar_non_edges
 
 
 class Rewiring(NamedTuple):

@@ -9,6 +9,7 @@ from fedlight.datamodules.subgraph.edges import contains, edge_keys
 from fedlight.errors import ConfigurationError
 
 DECIMALS = 6
+"""Similarities are rounded to so many before any comparison, so that ties do not hang on blocks or hardware."""
 NEIGHBOURS = 30
 """Approximate neighbours looked at per node."""
 
