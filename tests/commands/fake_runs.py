@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from jsonargparse import ArgumentParser
+
+from fedlight.commands import sweep as command
 
 FAKE_FIT = """#!{python}
 import json, pathlib, sys, time
@@ -73,3 +76,16 @@ def write_fake_fit(path: Path) -> Path:
     path.write_text(FAKE_FIT.format(python=sys.executable), encoding="utf-8")
     path.chmod(0o755)
     return path
+
+
+def sweep(*more: str, methods: str = "fede.yaml,fedtailor.yaml", seeds: str = "0,1") -> int:
+    """Run ``sweep`` on the configurations of the working folder; return its exit code."""
+    parser = ArgumentParser(exit_on_error=False)
+    command.add_arguments(parser)
+    words = ["--config", "base.yaml", "--methods", methods, "--seeds", seeds, "--out", "out", *more]
+    return command.run(parser.parse_args(words))
+
+
+def calls() -> list[str]:
+    """What the stand-in was called with, a line each."""
+    return Path("calls.txt").read_text().splitlines()

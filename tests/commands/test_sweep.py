@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from jsonargparse import ArgumentParser
 
 from fedlight.commands import sweep as command
 from fedlight.errors import ConfigurationError
-from tests.commands.fake_runs import write_fake_fit
+from tests.commands.fake_runs import calls, sweep, write_fake_fit
 
 # The fixture below replaces it while a test runs.
 PYTHON = sys.executable
@@ -24,17 +23,6 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(name).write_text("trainer: {}\n")
     monkeypatch.setattr(sys, "executable", str(write_fake_fit(tmp_path / "fake_fit.py")))
     return tmp_path
-
-
-def sweep(*more: str, methods: str = "fede.yaml,fedtailor.yaml", seeds: str = "0,1") -> int:
-    parser = ArgumentParser(exit_on_error=False)
-    command.add_arguments(parser)
-    words = ["--config", "base.yaml", "--methods", methods, "--seeds", seeds, "--out", "out", *more]
-    return command.run(parser.parse_args(words))
-
-
-def calls() -> list[str]:
-    return Path("calls.txt").read_text().splitlines()
 
 
 def test_runs_every_method_with_every_seed_and_compares(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonargparse import ArgumentParser
 
-from fedlight.commands import sweep as command
 from fedlight.commands.tuning import optuna as package
 from fedlight.errors import ConfigurationError
-from tests.commands.fake_runs import write_fake_fit
+from tests.commands.fake_runs import calls, sweep, write_fake_fit
 
 SPACE = "'*': {gain: {low: 0.0, high: 0.5}}\n"
 
@@ -25,17 +23,6 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text("trainer: {}\n")
     Path("space.yaml").write_text(SPACE)
     monkeypatch.setattr(sys, "executable", str(write_fake_fit(tmp_path / "fake_fit.py")))
-
-
-def sweep(*more: str, methods: str = "fede.yaml,fedtailor.yaml", seeds: str = "0,1") -> int:
-    parser = ArgumentParser(exit_on_error=False)
-    command.add_arguments(parser)
-    words = ["--config", "base.yaml", "--methods", methods, "--seeds", seeds, "--out", "out", *more]
-    return command.run(parser.parse_args(words))
-
-
-def calls() -> list[str]:
-    return Path("calls.txt").read_text().splitlines()
 
 
 def found(method: str) -> dict[str, Any]:
