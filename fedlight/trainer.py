@@ -359,7 +359,14 @@ class FederatedTrainer:
                 callback.load_state_dict(states[callback.state_key])
 
     def _find(self, ckpt_path: str | None, of_run: Literal["last", "best"]) -> Checkpoint:
-        return Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name, of_run))
+        source = Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name, of_run))
+        fell_back = source.folder.name == "last" and Path(ckpt_path or of_run).name != "last"
+        if of_run == "best" and fell_back and source.manifest["progress"]["best_round"] is not None:
+            raise CheckpointError(
+                f"{source.folder.with_name('best')}: is gone, though the run had a best round; name {source.folder} to "
+                "use its last round instead"
+            )
+        return source
 
     def _new_folder(self) -> Path:
         """Rank 0 creates the folder; if it can't, all ranks fail."""

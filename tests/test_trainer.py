@@ -264,6 +264,16 @@ def test_a_run_without_its_best_checkpoint_does_not_go_on(tmp_path: Path, part: 
         fit(tmp_path, ckpt_path="last")
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_last_round_is_not_scored_in_place_of_a_lost_best(tmp_path: Path, named: bool) -> None:
+    folder = fit(tmp_path, max_rounds=2).run_folder
+    shutil.rmtree(folder / "checkpoints" / "best")
+    with pytest.raises(CheckpointError, match=r"best: is gone, though the run had a best round; name .*last"):
+        trainer(tmp_path).test(BoringClient(), BoringData(), ckpt_path=str(folder) if named else None)
+    last = str(folder / "checkpoints" / "last")
+    assert trainer(tmp_path).test(BoringClient(), BoringData(), ckpt_path=last)
+
+
 def test_without_validation_data_the_last_round_is_tested(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data = BoringData()
     for spec in data.clients:
