@@ -28,7 +28,7 @@ from fedlight.server import Server
 from fedlight.sharing import Sharing
 from fedlight.streams import Streams
 from fedlight.summaries import Scores, overall
-from fedlight.tables import SharedState, is_companion, num_bytes
+from fedlight.tables import is_companion, num_bytes
 
 Split = Literal["val", "test"]
 EvaluateOn = Literal["sent", "local", "both"]
@@ -84,8 +84,8 @@ class Federation:
             )
         if privacy is not None and codec is not None:
             raise ConfigurationError(
-                "trainer.codec: does not go with trainer.privacy, whose noise covers updates of bounded norm, and coding "
-                "changes the norm; leave one of them out"
+                "trainer.codec: does not go with trainer.privacy, whose noise covers updates of bounded norm, and "
+                "coding changes norms; leave one of them out"
             )
         self.privacy, self.codec = privacy, codec
         self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks

@@ -22,7 +22,8 @@ class Round:
     Args:
         idx: from 0. participants: drawn clients. dropped: those whose update was unusable, with the reason.
         reports: of the usable ones. mixing: what the aggregator decided (``None``: an empty round).
-        bytes_up, bytes_down: of shared states. bytes_up_uncoded: what they would be without codec. train: loss terms per client. validation: scores, if evaluated.
+        bytes_up, bytes_down: of shared states. bytes_up_uncoded: bytes_up as it were without codec.
+        train: loss terms per client. validation: scores, if evaluated.
         scalars, figures: what callbacks want drawn (rank 0), by tag.
         seconds: wall time per phase: ``receive``, ``train``, ``aggregate``, ``evaluate``, ``checkpoint``, ``log``, and
             ``round`` for all of it.

@@ -11,7 +11,7 @@ from tests.command_line import TINY, fit, refused, summary, table, tiny, write_c
 # Those that have runs of their own among their systems' tests are left out.
 EVERYWHERE = [
     "fedavgm", "fedadam", "fedyogi", "coordinate_median", "trimmed_mean", "krum", "multi_krum", "scaffold", "gcfl",
-    "gcfl_plus",
+    "gcfl_plus", "fedavg_int8", "fedavg_topk", "fedavg_topk_int8", "fedavg_low_rank",
 ]  # fmt: skip
 TOO_FEW = "num_malicious 1 needs at least 5 training clients, there are 3; use 0, or CoordinateMedian"
 # What triples have not: a representation, layers, reports of labels; and the town has three clients only.

@@ -177,7 +177,10 @@ def test_it_goes_with_any_aggregator(tmp_path: Path, aggregator: Any, objectives
     options: dict[str, Any] = {"aggregator": aggregator, "objectives": objectives, "max_rounds": 6}
     chain = coded(tmp_path / "1", Chain([TopKRows(0.7), Int8()]), **options)
     plain = coded(tmp_path / "2", None, **options)
-    losses = [[float(row.split(",")[4]) for row in metrics(r).splitlines() if ",all,train,loss," in row] for r in (chain, plain)]
+    losses = [
+        [float(row.split(",")[4]) for row in metrics(r).splitlines() if ",all,train,loss," in row]
+        for r in (chain, plain)
+    ]
     assert losses[0][-1] < losses[0][0] and losses[0][-1] == pytest.approx(losses[1][-1], rel=0.5)
 
 

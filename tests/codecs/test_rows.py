@@ -15,13 +15,17 @@ def test_worked_numbers() -> None:
     given, expected, tol = golden("codec/incremental")
     previous, current = (torch.tensor(given[name], dtype=torch.float64) for name in ("previous", "current"))
     change = current - previous
-    torch.testing.assert_close(change.norm(dim=1), torch.tensor(expected["row_norms"], dtype=torch.float64), rtol=0, atol=tol)
+    torch.testing.assert_close(
+        change.norm(dim=1), torch.tensor(expected["row_norms"], dtype=torch.float64), rtol=0, atol=tol
+    )
     assert rows_above(change, given["tau"]).tolist() == expected["threshold_rows"]
     assert largest_rows(change, given["k"]).tolist() == expected["topk_rows"]
     assert TopKRows(given["k"] / 4).select(change).tolist() == expected["topk_rows"]
     codec = RowThreshold(given["tau"])
     view = previous + codec.decode(codec.encode(change))
-    torch.testing.assert_close(view, torch.tensor(expected["server_view_threshold"], dtype=torch.float64), rtol=0, atol=tol)
+    torch.testing.assert_close(
+        view, torch.tensor(expected["server_view_threshold"], dtype=torch.float64), rtol=0, atol=tol
+    )
 
 
 def test_the_threshold_itself_is_not_above() -> None:

@@ -64,7 +64,9 @@ def test_a_part_that_nobody_knows_yet_is_sent_whole() -> None:
 
 
 def test_only_rows_that_are_sent_have_a_reference() -> None:
-    made = Uplink(RowThreshold(), {"table": RowIndex(torch.arange(4), torch.tensor([0, 1, 0, 1]) > 0, IDS.new_ones(4) > 0)})
+    made = Uplink(
+        RowThreshold(), {"table": RowIndex(torch.arange(4), torch.tensor([0, 1, 0, 1]) > 0, IDS.new_ones(4) > 0)}
+    )
     made.receive(Payload({"table": table(1.0, 2.0, 3.0, 4.0)}))
     reference = made.references["table"]
     assert isinstance(reference, RowTable) and reference.ids.tolist() == [1, 3]

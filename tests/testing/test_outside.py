@@ -1,4 +1,4 @@
-"""An aggregator of somebody else's: one file outside the package, run and checked like the package's own."""
+"""Somebody else's aggregator and codec: one file outside the package, run and checked like the package's own."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from pathlib import Path
 import pytest
 
 from fedlight.aggregators import FedAvg
-from fedlight.testing import aggregator_checks
+from fedlight.testing import aggregator_checks, codec_checks
 from tests.command_line import fit, refused, summary, tiny
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULE = "their_size_power"
+MODULE, CODEC = "their_size_power", "their_signs"
 
 
-def recipe() -> str:
-    """The file that the page on adding methods shows."""
+def recipe(name: str) -> str:
+    """A file that the page on adding methods shows."""
     page = (ROOT / "docs" / "add_a_method.md").read_text(encoding="utf-8")
-    found = re.search(r"```python\n(\"\"\"SizePower.*?)```", page, re.DOTALL)
+    found = re.search(rf"```python\n(\"\"\"{name}.*?)```", page, re.DOTALL)
     assert found is not None
     return found.group(1)
 
 
 @pytest.fixture
 def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on Python's path with the one file."""
+    """A folder on Python's path with the files."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    (folder / f"{MODULE}.py").write_text(recipe(), encoding="utf-8")
+    for module, name in ((MODULE, "SizePower"), (CODEC, "Signs")):
+        (folder / f"{module}.py").write_text(recipe(name), encoding="utf-8")
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.delitem(sys.modules, MODULE, raising=False)
     return folder
 
 
@@ -45,6 +46,16 @@ def test_it_runs_from_the_command_line(theirs: Path, tmp_path: Path, capsys: pyt
     assert "beta: 0.7" in (run / "config.yaml").read_text(encoding="utf-8")
     line = refused(["fit", *tiny(tmp_path, *chosen, "--trainer.aggregator.gamma=1")], capsys)
     assert "gamma" in line
+
+
+def test_a_codec_runs_and_passes_its_contract(theirs: Path, tmp_path: Path) -> None:
+    for check in codec_checks({"Signs": import_module(CODEC).Signs}):
+        check()
+    said = summary(fit(tiny(tmp_path, "--config", "methods/fedavg.yaml", f"--trainer.codec={CODEC}.Signs")))
+    assert (
+        said["bytes_up"] * 2 < said["bytes_up_uncoded"]
+        and "coded by Signs" in said["leaves_clients"]["shared_state"][0]
+    )
 
 
 def test_it_passes_the_contract(theirs: Path) -> None:
