@@ -127,9 +127,7 @@ class Federation:
             )
         if self.codec is not None:
             coded = {name: like for name, like in self.server.schema.items() if name not in counters}
-            layouts = {name: self.server.layout(name) for name in coded}
-            rows = {name: None if layout is None else len(layout.ids) for name, layout in layouts.items()}
-            self.codec.check({name: matrix_shape(like, rows[name]) for name, like in coded.items()})
+            self.codec.check({name: matrix_shape(like, self.server.layout(name)) for name, like in coded.items()})
 
     def start(self) -> None:
         """Begin a new run: the server starts from the clients' common initial state."""

@@ -15,14 +15,16 @@ from fedlight.errors import ConfigurationError
 
 def rows_above(change: Tensor, threshold: float) -> Tensor:
     """Positions of the rows whose norm is above ``threshold``; rows with NaN are among them."""
-    return (~(wide(change).norm(dim=1) <= threshold)).nonzero().flatten()
+    above: Tensor = ~(wide(change).norm(dim=1) <= threshold)
+    return above.nonzero().flatten()
 
 
 def largest_rows(change: Tensor, k: int) -> Tensor:
     """Ascending positions of the ``k`` rows of largest norm (NaN the largest, of equals the first), none of them 0."""
     norms = wide(change).norm(dim=1)
-    rows = norms.argsort(descending=True, stable=True)[:k]
-    return rows[norms[rows] != 0].sort().values
+    rows: Tensor = norms.argsort(descending=True, stable=True)[:k]
+    found: Tensor = rows[norms[rows] != 0].sort().values
+    return found
 
 
 class RowSelection(Codec):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fedlight.codecs.base import Codec
+from fedlight.layout import TableLayout
 from fedlight.payload import Payload
 from fedlight.tables import Part, RowIndex, RowTable, SharedState, is_companion, num_bytes, pack, tensor_of, unpack
 
@@ -35,6 +36,9 @@ class Uplink:
     after the upload what the server decoded, which is what it combines. A row that was not sent thus stays in the
     aggregation with the server's value for this client. References take as much memory as one copy of the shared
     state, at each client that ever took part; residuals, with error feedback, once more.
+
+    The client's last upload would be no good reference: the change against it holds what all others did since, round by
+    round, and a residual would add that up.
 
     Parts that are no floating point, and parts of which both sides know nothing yet, are sent as they are. Companions
     (``entity@control``) are changes by nature: their reference is zero.
@@ -126,7 +130,7 @@ def as_matrix(tensor: Tensor) -> Tensor:
     return tensor.reshape(1, -1) if tensor.ndim < 2 else tensor.flatten(1)
 
 
-def matrix_shape(like: Tensor, num_rows: int | None) -> tuple[int, int]:
-    """Shape of :func:`as_matrix` for an empty tensor ``like``, which for a table lacks its rows."""
+def matrix_shape(like: Tensor, layout: TableLayout | None) -> tuple[int, int]:
+    """Shape of :func:`as_matrix` for a part of the schema; of a table with all rows of the federation."""
     rows, columns = as_matrix(like).shape
-    return (rows if num_rows is None else num_rows), columns
+    return (rows if layout is None else len(layout.ids)), columns
