@@ -34,6 +34,9 @@ Split = Literal["val", "test"]
 EvaluateOn = Literal["sent", "local", "both"]
 log = logging.getLogger(__name__)
 
+MUCH_NOISE = 10.0
+"""Noise so many times as long as the longest update is worth a warning."""
+
 
 @dataclass(frozen=True)
 class Message:
@@ -119,15 +122,26 @@ class Federation:
     def agree(self) -> None:
         """Learn from all clients what they share, before anything else."""
         self.server.agree({c: client.shared_state() for c, client in self.local.items()})
+        if self.privacy is not None:
+            self._check_privacy(self.privacy)
+        if self.codec is not None:
+            coded = {name: like for name, like in self.server.schema.items() if like.is_floating_point()}
+            self.codec.check({name: matrix_shape(like, self.server.layout(name)) for name, like in coded.items()})
+
+    def _check_privacy(self, privacy: ClientPrivacy) -> None:
         counters = [name for name, like in self.server.schema.items() if not like.is_floating_point()]
-        if self.privacy is not None and (counters or any(map(is_companion, self.server.schema))):
+        if counters or any(map(is_companion, self.server.schema)):
             raise ConfigurationError(
                 "trainer.privacy: only floating-point parts of the model can be clipped and blurred, not "
                 f"{', '.join(counters) or 'what objectives send beside them'}; keep those private (trainer.private)"
             )
-        if self.codec is not None:
-            coded = {name: like for name, like in self.server.schema.items() if name not in counters}
-            self.codec.check({name: matrix_shape(like, self.server.layout(name)) for name, like in coded.items()})
+        numbers, clients = sum(map(self.server.size, self.server.schema)), len(self.trainable)
+        if (times := privacy.noise_per_update(numbers, clients)) > MUCH_NOISE and self.ranks.rank == 0:
+            log.warning(
+                "trainer.privacy: with %d clients and %s shared numbers the noise of a round is about %s times as long "
+                "as the longest update; learning needs more clients, fewer shared parts (trainer.private), or less "
+                "noise (noise_multiplier)", clients, f"{numbers:,}", f"{times:,.0f}",
+            )  # fmt: skip
 
     def start(self) -> None:
         """Begin a new run: the server starts from the clients' common initial state."""

@@ -215,20 +215,26 @@ class FederatedTrainer:
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
         source = self._find(ckpt_path, "last") if ckpt_path else None
         self.run_folder = source.run_folder if source else self._new_folder()
+        begun = False
         try:
             federation = self._build(model, data, "fit", source)
-        except BaseException:
-            if source is None and self.is_global_zero:
+            begun = True
+            return self._run(federation)
+        except BaseException as error:
+            refused = isinstance(error, ConfigurationError) and self.progress.round == 0
+            if source is None and self.is_global_zero and (refused or not begun):
                 remove_unused(self.run_folder)
             raise
+
+    def _run(self, federation: Federation) -> FitResult:
         try:
             FitLoop(self, federation).run()
             return self._finish(federation)
         except BaseException as error:
-            self.hooks.federation("on_exception", model, error)
+            self.hooks.federation("on_exception", self.model, error)
             raise
         finally:
-            self.hooks.federation("teardown", model, "fit")
+            self.hooks.federation("teardown", self.model, "fit")
 
     def _build(
         self, model: ClientModule, data: FederatedDataModule, stage: str, source: Checkpoint | None
