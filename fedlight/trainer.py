@@ -273,12 +273,22 @@ class FederatedTrainer:
         self.progress = Progress(**source.manifest["progress"])
         self._load_callbacks(state["callbacks"])
         if training and self.progress.best_round is not None:
-            Checkpoint(self.run_folder / "checkpoints" / "best")
+            self._need_best(source)
         if training and self.progress.round >= self.max_rounds:
             rank_zero_info(
                 f"{self.run_folder}: already at {self.progress.round} rounds of {self.max_rounds}, nothing to train; "
                 "raise trainer.max_rounds to go on"
             )
+
+    def _need_best(self, source: Checkpoint) -> None:
+        best = self.run_folder / "checkpoints" / "best"
+        try:
+            Checkpoint(best)
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{error}; the run would test its best round {1 + (self.progress.best_round or 0)} in the end: bring "
+                f"it back, or copy {source.folder} there to give that round up"
+            ) from error
 
     def _finish(self, federation: Federation) -> FitResult:
         best = self.run_folder / "checkpoints" / "best"

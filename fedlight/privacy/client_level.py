@@ -31,7 +31,7 @@ class ClientPrivacy(GaussianMechanism):
 
     def noise_per_update(self, numbers: int, clients: int) -> float:
         """How many times as long as the longest update a round's noise is: ``numbers`` shared, ``clients`` alike."""
-        return self.noise_multiplier * math.sqrt(numbers) / max(clients, 1)
+        return float(self.noise_multiplier * math.sqrt(numbers) / max(clients, 1))
 
 
 @dataclass(frozen=True)
