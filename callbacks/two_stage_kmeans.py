@@ -155,10 +155,14 @@ class TwoStageKMeans(FederatedCallback):
         for client, counts in sizes.items():
             tags = [f"clusters/size_{k}/{safe_name(names[client])}" for k in range(len(counts))]
             record.scalars.update(zip(tags, map(float, counts), strict=True))
-        if not sizes or not trainer.is_global_zero:
+        if not sizes:
             return
-        for client, each in list(seen.items())[:DRAWN]:
-            figure = embedding_picture(each.zbar, each.cluster, each.classes, names[client])
+        points = {k: (seen[k].zbar, seen[k].cluster, seen[k].classes) for k in list(sizes)[:DRAWN] if k in seen}
+        points = trainer.federation.ranks.gather(points)  # their owners may be other processes than the one that draws
+        if not trainer.is_global_zero:
+            return
+        for client, drawn in points.items():
+            figure = embedding_picture(*drawn, names[client])
             record.figures[f"embeddings/{safe_name(names[client])}"] = figure
         aggregator = trainer.federation.server.aggregator
         if isinstance(aggregator, CommonKnowledge) and len(aggregator.memory.owner):

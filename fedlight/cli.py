@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import sys
 import warnings
@@ -11,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from jsonargparse import ArgumentParser, Namespace
 from lightning.fabric.utilities.rank_zero import rank_zero_only
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
@@ -34,6 +36,7 @@ COMMANDS = {
     "compare": "tables and curves over finished runs",
     "ensemble": "combine a federated run with a stand-alone one (FedLTailor+)",
 }
+_SETTING = re.compile(r"unrecognized arguments: --(\w+(?:\.\w+)+)(?:[= ]([^-].*?))?(?: --.*)?$")
 
 
 class Refused(SystemExit):
@@ -67,6 +70,19 @@ class FederatedParser(LightningArgumentParser):
         raise Refused(short_message(message, names))
 
 
+class CommandParser(ArgumentParser):
+    """The parser of the other commands, answering mistakes in one line too."""
+
+    def error(self, message: str, ex: Exception | None = None) -> Any:
+        """Leave with what was given; with ``--set`` where a setting of the runs was given as an option."""
+        names = [action.dest.replace("_", "-") for action in self._actions]
+        unknown = _SETTING.search(message)
+        if unknown is None or "--set" not in self._option_string_actions:
+            raise Refused(short_message(message, names))
+        key, value = unknown.groups()
+        raise Refused(f"{key}: is no option here; for every run write --set {key}={value or 'VALUE'}")
+
+
 class FederatedCLI(LightningCLI):
     """LightningCLI with the federated trainer.
 
@@ -80,7 +96,11 @@ class FederatedCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         """Refuse values that the parser bent to fit."""
-        check_meant(self.given, self.config[self.subcommand])
+        config = self.config[self.subcommand]
+        if not isinstance(trainer := config["trainer"], Namespace):
+            given = "null" if trainer is None else repr(trainer)
+            raise ConfigurationError(f"trainer: {given} is no mapping of options; write max_rounds: 10, for example")
+        check_meant(self.given, config)
 
     def instantiate_classes(self) -> None:
         """Dig the message of a class that refused its arguments out of the parser's list of trials."""
@@ -174,12 +194,10 @@ def _run(arguments: list[str], given: Sequence[Given]) -> None:
 
 
 def _command(name: str) -> Callable[[list[str]], int]:
-    from jsonargparse import ArgumentParser
-
     module = import_module(f"fedlight.commands.{name}")
 
     def run(arguments: list[str]) -> int:
-        parser = ArgumentParser(prog=f"fedlight {name}", description=COMMANDS[name])
+        parser = CommandParser(prog=f"fedlight {name}", description=COMMANDS[name])
         module.add_arguments(parser)
         code: int = module.run(parser.parse_args(arguments))
         return code

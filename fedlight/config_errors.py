@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from fedlight.config_types import alternatives, in_words
+
 SECTIONS = ("seed_everything", "trainer", "model", "data", "ckpt_path")
 _KEY = re.compile(r'Parser key "([^"]+)":\s*')
 _CLASS = re.compile(
@@ -20,19 +22,11 @@ _OPTION = re.compile(r"(?:Option|option|arguments:) '?(?:--)?([\w.]+)'?.*")
 _MISSING = re.compile(r"the following arguments are required: ([\w., ]+)")
 _CHOICES = re.compile(r"Expected a typing\.Literal\[(.*?)\]\. Got value: (.*)")
 _RANGE = re.compile(r"Not of type \w+: (.*) does not conform to restriction v(.*)")
-_TYPE = re.compile(r"Not of type (\w+): .*?: '(.*)'|Expected a (?:<class ')?([\w.]+)'?>?\. Got value: (.*)")
-_UNION = re.compile(r"Subtypes: \[(.*)\]\n.*Given value: (.*)", re.DOTALL)
-_WORDS = {
-    "int": "whole number",
-    "float": "number",
-    "bool": "switch (true or false)",
-    "str": "text",
-    "list[str]": "list of texts",
-    "PositiveInt": "whole number above 0",
-    "NonNegativeInt": "whole number from 0",
-    "PositiveFloat": "number above 0",
-    "NonNegativeFloat": "number from 0",
-}
+_TYPE = re.compile(r"Not of type (\w+): .*?: '(.*)'|Expected a (.+?)\. Got value: (.*)")
+_WRONG_KIND = re.compile(r"Not of type (\w+): .*, not '(\w+)'")
+_UNION = re.compile(r"Subtypes: \[(.*)\]$", re.MULTILINE)
+_UNLOADED = re.compile(r"Unable to load config '(.*?)'")
+_KINDS = {"list": "a list", "dict": "a mapping", "NoneType": "null"}
 
 
 def short_message(message: str, known_names: Iterable[str]) -> str:
@@ -48,12 +42,14 @@ def short_message(message: str, known_names: Iterable[str]) -> str:
     key, rest = match.group(1), message[match.end() :].strip()
     readings = (
         _bad_factory,
+        _no_mapping,
         _unknown_class,
         _bad_choice,
         _out_of_range,
         _unquoted,
         _wrong_union,
         _wrong_type,
+        _wrong_kind,
         _one_line,
     )
     return f"{key}: {next(text for reading in readings if (text := reading(rest)))}"
@@ -99,6 +95,13 @@ def _bad_factory(text: str) -> str | None:
     return "one of its options has a value of the wrong kind" if text == "Empty module name" else None
 
 
+def _no_mapping(text: str) -> str | None:
+    if "object has no attribute 'keys'" in text:
+        return "its init_args are no mapping of options"
+    match = _UNLOADED.match(text)
+    return None if match is None else f"{match.group(1)!r} is neither a mapping of options nor a file with one"
+
+
 def _bad_choice(text: str) -> str | None:
     match = _CHOICES.search(text)
     if match is None:
@@ -109,7 +112,7 @@ def _bad_choice(text: str) -> str | None:
 
 def _out_of_range(text: str) -> str | None:
     match = _RANGE.search(text)
-    return None if match is None else f"{match.group(1)} is out of range, must be {match.group(2)}"
+    return None if match is None else f"{match.group(1)} is out of range, must be {match.group(2).replace(' v', ' ')}"
 
 
 def _wrong_type(text: str) -> str | None:
@@ -117,13 +120,19 @@ def _wrong_type(text: str) -> str | None:
     if match is None:
         return None
     kind, given = (match.group(1), match.group(2)) if match.group(1) else (match.group(3), match.group(4))
-    return f"{given!r} is no {_WORDS.get(kind, kind)}"
+    return f"{given!r} is no {in_words(kind)}"
+
+
+def _wrong_kind(text: str) -> str | None:
+    """The parser does not quote what no number can be made of."""
+    match = _WRONG_KIND.search(text)
+    return None if match is None else f"{_KINDS.get(match.group(2), match.group(2))} is no {in_words(match.group(1))}"
 
 
 def _unquoted(text: str) -> str | None:
     """YAML reads names such as ``no`` and ``007`` as something else."""
     match = _TYPE.search(text)
-    if match is None or match.group(3) != "str":
+    if match is None or match.group(3) != "<class 'str'>":
         return None
     return f"{match.group(4)} is no text; if it is a name such as no, on or 007, quote it: 'no'"
 
@@ -132,9 +141,8 @@ def _wrong_union(text: str) -> str | None:
     match = _UNION.search(text)
     if match is None:
         return None
-    kinds = [kind.removeprefix("<class '").removesuffix("'>") for kind in match.group(1).split(", ")]
-    words = [_WORDS.get(kind, kind.rsplit(".", 1)[-1]) for kind in kinds if kind != "NoneType"]
-    return f"{match.group(2).strip()!r} is no {' and no '.join(words)}"
+    given = _one_line(text.rpartition("Given value: ")[2]).replace("'", "")
+    return f"{given!r} is no {', nor '.join(alternatives(match.group(1)))}"
 
 
 def nearest(given: str, names: Iterable[str]) -> str:

@@ -13,6 +13,8 @@ import yaml
 from fedlight.errors import ConfigurationError
 
 _KEY = re.compile(r"[\w.]+(?=:| must)")
+COMMAND_LINE = "command line"
+_SPACING = re.compile(r"['\"]|(?<=[,:(\[{])\s+")
 _DECIMAL = re.compile(r"[-+\d_]*[.eE][-+\d_.eE]*")
 
 
@@ -54,26 +56,45 @@ def given_as_options(arguments: Sequence[str]) -> list[Given]:
     for argument, after in zip(arguments, [*arguments[1:], ""], strict=False):
         name, equals, value = argument.removeprefix("--").partition("=")
         if argument.startswith("--"):
-            found.append(Given(name, value if equals else after, "command line"))
+            found.append(Given(name, value if equals else after, COMMAND_LINE))
     return found
 
 
-def locate(message: str, given: Iterable[Given]) -> str:
+def locate(message: str, given: Sequence[Given]) -> str:
     """Put the place and the whole key in front of a message that begins with the last part of a key.
 
-    Of several values under such a key, the last one that the message quotes is meant, else the last one.
+    Of several values under such a key, the last one that the message quotes is meant, else the last one. One that the
+    command line overrides is meant only where no other is quoted.
     """
     match = _KEY.match(message)
     if match is None:
         return message
     key, rest = match.group(), message[match.end() :]
-    under = re.compile(rf"((?:.*\.)?{re.escape(key)})(?:\..*)?")
+    part = re.escape(key).replace(r"\.", r"(?:\.init_args)?\.")
+    under = re.compile(rf"((?:.*\.)?{part})(?:\..*)?")
     found = [(each, inside) for each in given if (inside := under.fullmatch(each.key))]
     if not found:
         return message
-    quoting = [pair for pair in found if pair[0].text and pair[0].text in rest]
-    each, inside = (quoting or found)[-1]
+    quoting = [pair for pair in found if _quotes(rest, pair[0].text)]
+    options = [_short(each.key) for each in given if each.where == COMMAND_LINE]
+    valid = [pair for pair in quoting if not _overridden(pair[0], options)]
+    whole = [(each, inside) for each, inside in found if inside.group(1) == each.key]
+    each, inside = (valid or quoting or whole or found)[-1]
     return f"{each.where}: {inside.group(1)}{rest}"
+
+
+def _overridden(each: Given, options: Iterable[str]) -> bool:
+    return each.where != COMMAND_LINE and any(f"{_short(each.key)}.".startswith(f"{option}.") for option in options)
+
+
+def _short(key: str) -> str:
+    return key.replace(".init_args", "")
+
+
+def _quotes(message: str, text: str) -> bool:
+    """Whether a message holds a value, as a word of its own and however spaces and quotes were written."""
+    told, value = (_SPACING.sub("", each) for each in (message, text))
+    return bool(value) and re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\w)", told) is not None
 
 
 def check_meant(given: Iterable[Given], config: Any) -> None:

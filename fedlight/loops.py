@@ -102,7 +102,7 @@ class ClientLoop:
         return loss
 
     def _optimizers(self, client: LocalClient) -> tuple[Any, Any]:
-        configured = client.module.configure_optimizers()
+        configured = _configured(client.module)
         scheduler = None
         if isinstance(configured, Mapping):
             scheduler = configured.get("lr_scheduler")
@@ -145,6 +145,15 @@ class ClientLoop:
                 client.wrapped.predict_step(self.fabric.to_device(batch), batch_idx)
                 for batch_idx, batch in enumerate(client.data.predict_dataloader())
             ]
+
+
+def _configured(module: ClientModule) -> Any:
+    try:
+        return module.configure_optimizers()
+    except ConfigurationError:
+        raise
+    except ValueError as error:  # of PyTorch's optimisers
+        raise ConfigurationError(f"model.optimizer: {error}") from error
 
 
 class Totals:

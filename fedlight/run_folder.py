@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lightning.fabric.utilities.rank_zero import rank_zero_warn
+
 from fedlight.errors import CheckpointError, ConfigurationError
 from fedlight.names import safe_name
 
@@ -101,11 +103,16 @@ class MetricsTable:
 
     Args:
         path: of the file. first_round: rows of this round and later, and those of the final test, are dropped
-            (a resumed run writes them again).
+            (a resumed run writes them again). A file that is missing then is told, as its rounds are lost.
     """
 
     def __init__(self, path: Path, first_round: int = 0) -> None:
         self.path = path
+        if first_round and not path.exists():
+            rank_zero_warn(
+                f"{path} is missing: the new one begins at round {first_round}, counted from 0; bring the old one back "
+                "before going on if the rounds before are wanted"
+            )
         kept = [row for row in self._read() if int(row[0]) < first_round and row[2] != "test"] if path.exists() else []
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([METRIC_COLUMNS, *kept])

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fedlight.trainer import FederatedTrainer
 
 FORMAT_VERSION = 1
+MOST_COLUMNS = 10_000
+"""Of characters, for a table that is measured: Rich never finds it wider than it may be."""
 PACKAGES = ("fedlight", "torch", "lightning", "torch-geometric", "torchmetrics", "numpy")
 
 
@@ -86,7 +88,7 @@ def print_scores(title: str, specs: Sequence[ClientSpec], scores: Scores, headli
     table.add_row("all (weighted)", "", "", "", *_cells(scores.get(ALL, {}), metrics))
     table.add_row("all (plain mean)", "", "", "", *_cells(scores.get(ALL_MACRO, {}), metrics))
     console = Console()
-    needed = console.measure(table).maximum
+    needed = console.measure(table, options=console.options.update(max_width=MOST_COLUMNS)).maximum
     (console if needed <= console.width else Console(width=needed)).print(table)  # rather too wide than cut
 
 

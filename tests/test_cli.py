@@ -164,6 +164,15 @@ def test_other_settings_on_resuming_are_told_and_the_former_kept(half: Path, tmp
     assert (first / "config_until_round_1.yaml").read_text() == before
 
 
+def test_a_lost_table_of_metrics_is_told_on_resuming(half: Path, tmp_path: Path) -> None:
+    shutil.copytree(half / "runs", tmp_path / "runs")
+    lost = tmp_path / "runs" / "demo" / "version_0" / "metrics.csv"
+    lost.unlink()
+    with pytest.warns(UserWarning, match=rf"{lost} is missing: the new one begins at round 1, counted from 0"):
+        fit(tiny(tmp_path, "--ckpt_path=last"))
+    assert {row["round"] for row in table(lost.parent, "train")} == {"1"}
+
+
 def test_running_again_gives_a_new_folder_with_its_own_settings(tmp_path: Path) -> None:
     arguments = tiny(tmp_path, "--trainer.name=a")
     one, two = fit(arguments), fit(arguments)
@@ -259,6 +268,10 @@ def test_sigterm_saves_and_the_resumed_run_ends_like_the_whole(tmp_path: Path) -
         (["fti"], "no command 'fti'; did you mean fit?; there are fit, validate, test, predict, sweep, compare, ens"),
         (["swep"], "no command 'swep'; did you mean sweep?"),
         ([], "no command given; there are fit,"),
+        (["sweep", "--a.b", "c"], "a.b: is no option here; for every run write --set a.b=c"),
+        (["sweep", "--a.b=c", "--jobs=2"], "a.b: is no option here; for every run write --set a.b=c"),
+        (["sweep", "--method=fede"], "method: no such option; did you mean methods?"),
+        (["compare", "--a.b", "c"], "a: no such option"),
         (["fit"], "fit: nothing to run; give --config, for example --config fedltailor/demo.yaml"),
     ],
 )

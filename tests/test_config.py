@@ -69,6 +69,15 @@ def test_messages_get_the_place_of_the_value_they_quote() -> None:
     assert locate("It failed", given) == "It failed"
 
 
+def test_the_command_line_overrides_what_files_say() -> None:
+    file = [Given("data.init_args.shares.0", "0.5", "a.yaml:1"), Given("data.init_args.size", "big", "a.yaml:2")]
+    given = [*file, Given("data.shares", "[0.5,1]", "command line"), Given("data.size", "3", "command line")]
+    assert locate("shares: [0.5, 1] are wrong", given) == "command line: data.shares: [0.5, 1] are wrong"
+    assert locate("size: 13 is wrong, not 3", given) == "command line: data.size: 13 is wrong, not 3"
+    assert locate("size: 'big' is wrong", given) == "a.yaml:2: data.init_args.size: 'big' is wrong"
+    assert locate("data.size: 'big' is wrong", given) == "a.yaml:2: data.init_args.size: 'big' is wrong"
+
+
 def test_only_bent_values_are_refused() -> None:
     config = {"trainer": {"init_args": None}, "model": {"lr": 0.001, "flag": True, "objectives": [{"weight": 1}]}}
     check_meant(

@@ -77,7 +77,22 @@ MISTAKES = {
     ),
     "text for a number": (CONTRAST % "temperature: cold", "temperature: 'cold' is no number above 0"),
     "text for a count": ("model: {init_args: {dim: big}}", "model.init_args.dim: 'big' is no whole number above 0"),
-    "text for a seed": ("seed_everything: abc", "seed_everything: 'abc' is no switch .* and no whole number"),
+    "text for a seed": ("seed_everything: abc", "seed_everything: 'abc' is no switch .*, nor whole number"),
+    "list for a count": (
+        "trainer: {max_rounds: [1, 2]}",
+        "mistake.yaml:1: trainer.max_rounds: a list is no whole number",
+    ),
+    "number for a section": ("trainer: 3", "mistake.yaml:1: trainer: 3 is no mapping of options; write max_rounds: 10"),
+    "empty section": ("trainer:", "mistake.yaml:1: trainer: null is no mapping of options"),
+    "word for a section": (
+        "trainer: fast",
+        "mistake.yaml:1: trainer: 'fast' is neither a mapping of options nor a fil",
+    ),
+    "number for options": ("data: {init_args: 3}", "data: its init_args are no mapping of options"),
+    "bad learning rate": (
+        "model: {init_args: {optimizer: {init_args: {lr: -1}}}}",
+        "mistake.yaml:1: model.init_args.optimizer: Invalid learning rate: -1",
+    ),
     "zero": (CONTRAST % "temperature: 0.0", "init_args.temperature: 0.0 is out of range, must be >0"),
     "too much": ("trainer: {participation: 1.5}", r"trainer.participation must lie in \(0, 1\], got 1.5"),
     "yaml words": (
@@ -114,6 +129,8 @@ def test_a_mistake_is_named_and_nothing_is_written(
         ("--trainer.max_rounds=1e3", "error: command line: trainer.max_rounds: '1e3' is no whole number above 0"),
         ("--trainer.max_round=3", "error: command line: trainer.max_round: no such option; did you mean max_rounds"),
         ("--model.optimizer.lr=abc", "error: command line: model.optimizer: one of its options has a value"),
+        ("--model.optimizer.lr=-1", "error: command line: model.optimizer: Invalid learning rate: -1"),
+        ("--trainer.objectives=3", "error: command line: trainer.objectives: '3' is no list of Objectives"),
         ("--trainer.privacy=true", "error: command line: trainer.privacy: no class 'true'; known: ClientPrivacy"),
         ("--trainer.privacy.clip_norm=1", "error: noise_multiplier: needed, but not given"),
         ("--config=fedltailor/dem.yaml", "error: --config fedltailor/dem.yaml: no such file, and no shipped"),
@@ -123,6 +140,30 @@ def test_a_mistake_on_the_command_line(
     option: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert refused(["fit", *tiny(tmp_path), option], capsys).startswith(message)
+    assert not (tmp_path / "runs").exists()
+
+
+GRAPH, GRAPHS = "fedsdr/my_graph.yaml", "fgcn_dks/my_graphs.yaml"
+COUNTS = "is no whole number above 0, nor auto, nor mapping of names to whole numbers above 0 or auto"
+
+
+@pytest.mark.parametrize(
+    ("config", "option", "message"),
+    [
+        (GRAPH, "--data.fractions=[0.5,0.5]", "data.fractions: '[0.5, 0.5]' is no list of 3 numbers"),
+        (GRAPH, "--data.fractions=[0.5,0.3,0.3]", "data.fractions: [0.5, 0.3, 0.3] must be train, val, test shares"),
+        (GRAPH, "--data.num_clients=0", "data.num_clients: '0' is no whole number above 0"),
+        (GRAPH, "--model.dropout=5", "model.dropout: 5 is out of range, must be >=0 and <=1"),
+        (GRAPHS, "--data.num_clusters=0", f"data.num_clusters: '0' {COUNTS}"),
+        (GRAPHS, "--data.num_clusters=[lab_a]", f"data.num_clusters: '[lab_a]' {COUNTS}"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_not_laid_to_the_file_below(
+    config: str, option: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = f"--trainer.default_root_dir={tmp_path / 'runs'}"
+    line = refused(["fit", "--config", config, runs, *option.split("=")], capsys)
+    assert line.startswith(f"error: command line: {message}")
     assert not (tmp_path / "runs").exists()
 
 

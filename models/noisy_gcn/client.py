@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
-from jsonargparse.typing import NonNegativeFloat, PositiveInt
+from jsonargparse.typing import ClosedUnitInterval, PositiveInt
 from lightning.pytorch.cli import OptimizerCallable
 from torch import Tensor
 from torch.nn import Parameter
@@ -36,6 +36,17 @@ def adam(parameters: Iterable[Parameter]) -> torch.optim.Optimizer:
     return torch.optim.Adam(parameters, lr=0.01, weight_decay=5e-4)
 
 
+def _check_network(backbone: str, hidden: int, depth: int, dropout: float) -> None:
+    """Refuse what the command line refuses, for those who build clients in Python."""
+    if backbone not in get_args(Backbone):
+        raise ConfigurationError(f"model.backbone: {backbone!r} is not one of {', '.join(get_args(Backbone))}")
+    for name, size in (("hidden", hidden), ("depth", depth)):
+        if size < 1:
+            raise ConfigurationError(f"model.{name}: {size} is out of range, must be >=1")
+    if not 0 <= dropout <= 1:
+        raise ConfigurationError(f"model.dropout: {dropout} is out of range, must be >=0 and <=1")
+
+
 class NoisyGraphClient(ClientModule):
     """One owner of a graph whose edges may be wrong: a graph network, all of it shared.
 
@@ -58,7 +69,8 @@ class NoisyGraphClient(ClientModule):
         optimizer: over all parameters.
 
     Raises:
-        ConfigurationError: for another propagation than ``observed`` with ``sage`` or ``gin``, which have no operator;
+        ConfigurationError: for an unknown backbone, sizes below 1 and a dropout outside [0, 1];
+            for another propagation than ``observed`` with ``sage`` or ``gin``, which have no operator;
             for ``privacy`` with anything but a GCN of two layers.
     """
 
@@ -75,7 +87,7 @@ class NoisyGraphClient(ClientModule):
         backbone: Backbone = "gcn",
         hidden: PositiveInt = 64,
         depth: PositiveInt = 2,
-        dropout: NonNegativeFloat = 0.5,
+        dropout: ClosedUnitInterval = 0.5,
         propagation: Operator = "observed",
         fidelity: Fidelity = "s_ide",
         fidelity_graph: Literal["current", "observed"] = "current",
@@ -84,6 +96,7 @@ class NoisyGraphClient(ClientModule):
         optimizer: OptimizerCallable = adam,
     ) -> None:
         super().__init__()
+        _check_network(backbone, hidden, depth, dropout)
         if privacy is not None and (backbone, depth) != ("gcn", 2):
             raise ConfigurationError(f"privacy is for a gcn of depth 2, not for a {backbone} of depth {depth}")
         if propagation != "observed" and backbone != "gcn":

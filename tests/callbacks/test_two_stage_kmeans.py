@@ -25,6 +25,7 @@ def fit(
     callback: TwoStageKMeans,
     data: GraphCollectionDataModule | None = None,
     model: ClientModule | None = None,
+    **options: Any,
 ) -> FitResult:
     settings: dict[str, Any] = {
         "accelerator": "cpu",
@@ -33,6 +34,7 @@ def fit(
         "callbacks": [callback],
         "default_root_dir": str(root),
         "enable_progress_bar": False,
+        **options,
     }
     return FederatedTrainer(**settings).fit(model or PooledClient(), data or motifs())
 
@@ -82,8 +84,10 @@ def test_explanations_are_written_for_some_graphs_of_each_cluster(tmp_path: Path
             assert all(0 < edge["invariant"] < 1 for edge in each["edges"])
 
 
-def test_tensorboard_gets_sizes_embeddings_and_affinity(tmp_path: Path) -> None:
-    events = EventAccumulator(str(fit(tmp_path, TwoStageKMeans()).run_folder), {"images": 0, "scalars": 0})
+@pytest.mark.parametrize("devices", [1, 2])
+def test_tensorboard_gets_sizes_embeddings_and_affinity(tmp_path: Path, devices: int) -> None:
+    folder = fit(tmp_path, TwoStageKMeans(), devices=devices, launcher="fork").run_folder
+    events = EventAccumulator(str(folder), {"images": 0, "scalars": 0})
     events.Reload()
     sizes = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"] if tag.startswith("clusters/size_")}
     for name in CLIENTS:

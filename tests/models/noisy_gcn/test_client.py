@@ -65,6 +65,20 @@ def test_every_backbone_learns_planted_blocks(backbone: Backbone, sparse: bool) 
     assert float(right.double().mean()) > 0.85
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backbone": "gcnn"}, "model.backbone: 'gcnn' is not one of gcn, sage, gin"),
+        ({"hidden": -1}, "model.hidden: -1 is out of range, must be >=1"),
+        ({"depth": 0}, "model.depth: 0 is out of range, must be >=1"),
+        ({"dropout": 5}, "model.dropout: 5 is out of range, must be >=0 and <=1"),
+    ],
+)
+def test_what_no_network_can_have_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{message}$"):
+        NoisyGraphClient(**options)
+
+
 def test_the_initial_network_is_the_same_everywhere_and_all_that_is_shared() -> None:
     one, other = client(0), client(1)
     assert set(one.shared_state()) == {

@@ -1,0 +1,24 @@
+"""The table of results."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedlight.client import ClientSpec
+from fedlight.summary import print_scores
+
+METRICS = ("acc", "nmi", "ari", "f1", "silhouette")
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "200"])
+def test_the_table_is_never_cut(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    sizes = dict.fromkeys(("train", "val", "test"), 4110)
+    specs = [ClientSpec(0, "a client with a name of forty characters", sizes)]
+    scores = {name: {metric: 0.75432 for metric in METRICS} for name in (specs[0].name, "all", "all_macro")}
+    print_scores("test, after 5 rounds", specs, scores, METRICS)
+    printed = capsys.readouterr().out
+    assert "…" not in printed and specs[0].name in printed and "silhouette" in printed
+    assert printed.count("0.7543") == 15 and printed.count("4110") == 3
