@@ -15,6 +15,7 @@ from fedlight.errors import ConfigurationError
 _KEY = re.compile(r"[\w.]+(?=:| must)")
 COMMAND_LINE = "command line"
 _SPACING = re.compile(r"['\"]|(?<=[,:(\[{])\s+")
+_ITEMS = re.compile(r"(\.\d+)*")
 _DECIMAL = re.compile(r"[-+\d_]*[.eE][-+\d_.eE]*")
 
 
@@ -78,7 +79,7 @@ def locate(message: str, given: Sequence[Given]) -> str:
     quoting = [pair for pair in found if _quotes(rest, pair[0].text)]
     options = [_short(each.key) for each in given if each.where == COMMAND_LINE]
     valid = [pair for pair in quoting if not _overridden(pair[0], options)]
-    whole = [(each, inside) for each, inside in found if inside.group(1) == each.key]
+    whole = [(each, inside) for each, inside in found if _ITEMS.fullmatch(each.key[inside.end(1) :])]
     each, inside = (valid or quoting or whole or found)[-1]
     return f"{each.where}: {inside.group(1)}{rest}"
 

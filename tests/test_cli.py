@@ -270,7 +270,7 @@ def test_sigterm_saves_and_the_resumed_run_ends_like_the_whole(tmp_path: Path) -
         ([], "no command given; there are fit,"),
         (["sweep", "--a.b", "c"], "a.b: is no option here; for every run write --set a.b=c"),
         (["sweep", "--a.b=c", "--jobs=2"], "a.b: is no option here; for every run write --set a.b=c"),
-        (["sweep", "--method=fede"], "method: no such option; did you mean methods?"),
+        (["sweep", "--metods=fede"], "metods: no such option; did you mean methods?"),
         (["compare", "--a.b", "c"], "a: no such option"),
         (["fit"], "fit: nothing to run; give --config, for example --config fedltailor/demo.yaml"),
     ],

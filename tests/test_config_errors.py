@@ -83,7 +83,7 @@ MISTAKES = {
         "mistake.yaml:1: trainer.max_rounds: a list is no whole number",
     ),
     "number for a section": ("trainer: 3", "mistake.yaml:1: trainer: 3 is no mapping of options; write max_rounds: 10"),
-    "empty section": ("trainer:", "mistake.yaml:1: trainer: null is no mapping of options"),
+    "empty section": ("trainer: null", "mistake.yaml:1: trainer: null is no mapping of options"),
     "word for a section": (
         "trainer: fast",
         "mistake.yaml:1: trainer: 'fast' is neither a mapping of options nor a fil",
