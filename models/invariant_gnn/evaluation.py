@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from fedlight.client import ClientModule
+from fedlight.clustering.matching import naming
 from fedlight.clustering.num_clusters import estimate_num_clusters
 from fedlight.metrics.clustering import clustering_scores, silhouette
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind, FinalClusters, NearestCenter, fit_clusters
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
 from fedlight.models.invariant_gnn.prediction import GraphClusters
-from fedlight.models.invariant_gnn.pseudo_clusters import naming
 from fedlight.streams import Streams
 
 LabelFrom = Literal["own", "prototype"]

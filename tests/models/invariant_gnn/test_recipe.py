@@ -8,7 +8,8 @@ import lightning
 import pytest
 import torch
 
-from fedlight.clustering.kmeans import kmeans, nearest
+from fedlight.clustering.centers import nearest
+from fedlight.clustering.kmeans import kmeans
 from fedlight.datamodules.graph_collection import GraphCollectionDataModule, SyntheticMotifs, TUDatasets
 from fedlight.metrics.clustering import clustering_scores
 from fedlight.models.invariant_gnn import InvariantGNNClient
