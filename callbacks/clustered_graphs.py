@@ -63,8 +63,8 @@ class ClusteredGraphs:
     def save(self, path: Path) -> None:
         """Write ``invariant``, ``variant`` and ``cluster`` as an ``.npz``, in the client's order."""
         order = self.index.argsort()
-        parts = {"invariant": self.zbar, "variant": self.ztil, "cluster": self.cluster}
-        np.savez(path, **{name: part[order].numpy() for name, part in parts.items()})
+        zbar, ztil, cluster = (part[order].numpy() for part in (self.zbar, self.ztil, self.cluster))
+        np.savez(path, invariant=zbar, variant=ztil, cluster=cluster)
 
 
 def warn_collapse(name: str, found: Clustering, wanted: int) -> None:
