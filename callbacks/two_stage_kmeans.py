@@ -44,7 +44,8 @@ class TwoStageKMeans(FederatedCallback):
     TensorBoard gets the sizes of clusters, pictures of three clients' embeddings and, with ``CommonKnowledge``, the
     affinity of all clients' clusters as a heat map.
 
-    The module must offer ``embed_both``; the callback works in ``lightning.Trainer`` too, where it only logs.
+    The module must offer ``embed_both``, or return ``invariant`` and ``variant`` embeddings from its steps. The
+    callback works in ``lightning.Trainer`` too, where it only logs.
 
     Args:
         cluster: first stage: ``kmeans``, or ``gmm``, a mixture on the two main directions of both embeddings.
@@ -79,10 +80,8 @@ class TwoStageKMeans(FederatedCallback):
     def on_validation_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Embed a batch."""
-        module: EmbedsGraphs = pl_module
-        with torch.no_grad():
-            parts = (*module.embed_both(batch), batch.y, batch.index)
+        """Keep the embeddings of a batch."""
+        parts = (*embeddings(pl_module, outputs, batch), batch.y, batch.index)
         self._batches.append(tuple(part.detach().cpu() for part in parts))
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -96,7 +95,7 @@ class TwoStageKMeans(FederatedCallback):
     def on_test_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Embed a batch."""
+        """Keep the embeddings of a batch."""
         self.on_validation_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def on_test_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -150,3 +149,11 @@ class TwoStageKMeans(FederatedCallback):
         warn_collapse(spec.name, found, wanted)
         for name, value in self._seen.scores(seed).items():
             module.log(f"{split}/{name}", value, batch_size=len(index))
+
+
+def embeddings(module: EmbedsGraphs, outputs: Any, batch: Any) -> tuple[Tensor, Tensor]:
+    """Both embeddings of a batch: those that the step returned, or computed now."""
+    if isinstance(outputs, Mapping) and {"invariant", "variant"} <= outputs.keys():
+        return outputs["invariant"], outputs["variant"]
+    with torch.no_grad():
+        return module.embed_both(batch)
