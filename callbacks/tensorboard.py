@@ -56,6 +56,8 @@ class TensorBoardCurves(FederatedCallback):
         assert self._writer is not None
         record = trainer.record
         self._writer.add_scalar("federation/bytes_up", record.bytes_up, round_idx)
+        if trainer.codec is not None:
+            self._writer.add_scalar("federation/bytes_up_uncoded", record.bytes_up_uncoded, round_idx)
         self._writer.add_scalar("federation/bytes_down", record.bytes_down, round_idx)
         self._writer.add_scalar("federation/dropped", len(record.dropped), round_idx)
         for phase, seconds in record.seconds.items():

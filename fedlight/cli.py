@@ -19,6 +19,7 @@ import fedlight.datamodules
 import fedlight.models  # so that short class names resolve, as those of datamodules
 from fedlight.aggregators import Aggregator
 from fedlight.client import ClientModule
+from fedlight.codecs import Codec
 from fedlight.config import check_config, find_config
 from fedlight.config_errors import nearest, option_names, refusal, short_message
 from fedlight.config_places import Given, check_meant, given_as_options, given_in_file, locate
@@ -62,7 +63,7 @@ class FederatedParser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> Any:
         """Leave with the key, the value and the nearest valid name."""
-        names = option_names(self, (FederatedTrainer, Aggregator, Objective, ClientModule, FederatedDataModule))
+        names = option_names(self, (FederatedTrainer, Aggregator, Objective, Codec, ClientModule, FederatedDataModule))
         raise Refused(short_message(message, names))
 
 

@@ -17,6 +17,7 @@ _CLASS = re.compile(
 )
 _BASE = re.compile(r"Subtypes: \[(?:list\[)?(?:<class ')?([\w.]+)")
 _OPTION = re.compile(r"(?:Option|option|arguments:) '?(?:--)?([\w.]+)'?.*")
+_MISSING = re.compile(r"the following arguments are required: ([\w., ]+)")
 _CHOICES = re.compile(r"Expected a typing\.Literal\[(.*?)\]\. Got value: (.*)")
 _RANGE = re.compile(r"Not of type \w+: (.*) does not conform to restriction v(.*)")
 _TYPE = re.compile(r"Not of type (\w+): .*?: '(.*)'|Expected a (?:<class ')?([\w.]+)'?>?\. Got value: (.*)")
@@ -45,7 +46,16 @@ def short_message(message: str, known_names: Iterable[str]) -> str:
     if match is None:
         return _unknown_option(message, known_names)
     key, rest = match.group(1), message[match.end() :].strip()
-    readings = (_unknown_class, _bad_choice, _out_of_range, _unquoted, _wrong_union, _wrong_type, _one_line)
+    readings = (
+        _bad_factory,
+        _unknown_class,
+        _bad_choice,
+        _out_of_range,
+        _unquoted,
+        _wrong_union,
+        _wrong_type,
+        _one_line,
+    )
     return f"{key}: {next(text for reading in readings if (text := reading(rest)))}"
 
 
@@ -59,6 +69,8 @@ def refusal(message: str) -> str | None:
 
 
 def _unknown_option(message: str, known_names: Iterable[str]) -> str:
+    if (missing := _MISSING.search(message)) is not None:
+        return f"{missing.group(1)}: needed, but not given"
     match = _OPTION.search(message)
     if match is None:
         return _one_line(message)
@@ -75,10 +87,16 @@ def _unknown_class(text: str) -> str | None:
     if match is None:
         return None
     given = match.group(1) or match.group(2)
-    classes = list(_subclasses(ABC if base is None else _load(base.group(1))))
+    root = ABC if base is None else _load(base.group(1))
+    classes = list(_subclasses(root)) or [root]
     ours = [cls.__name__ for cls in classes if cls.__module__.startswith("fedlight.")]
     near = nearest(given.rsplit(".", 1)[-1], ours if base is None else [cls.__name__ for cls in classes])
     return f"no class {given!r}{near or ('' if base is None else _known(ours))}"
+
+
+def _bad_factory(text: str) -> str | None:
+    """The parser's last trial for a factory with a wrong option is a class without a name; that is all it tells."""
+    return "one of its options has a value of the wrong kind" if text == "Empty module name" else None
 
 
 def _bad_choice(text: str) -> str | None:

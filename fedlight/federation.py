@@ -10,6 +10,8 @@ from typing import Any, Literal
 from fedlight.aggregators import Aggregator
 from fedlight.checkpoint import Checkpoint, pack_payload, pack_spec
 from fedlight.client import ClientModule, ClientSpec, Report
+from fedlight.codecs import Codec
+from fedlight.codecs.uplink import Uplink, matrix_shape
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError, DataError
 from fedlight.fabric import FederationFabric
@@ -26,11 +28,14 @@ from fedlight.server import Server
 from fedlight.sharing import Sharing
 from fedlight.streams import Streams
 from fedlight.summaries import Scores, overall
-from fedlight.tables import SharedState, is_companion, num_bytes
+from fedlight.tables import is_companion, num_bytes
 
 Split = Literal["val", "test"]
 EvaluateOn = Literal["sent", "local", "both"]
 log = logging.getLogger(__name__)
+
+MUCH_NOISE = 10.0
+"""Noise so many times as long as the longest update is worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Message:
     report: Report
     fault: str | None
     bytes_up: int
+    bytes_up_uncoded: int
     bytes_down: int
 
 
@@ -52,9 +58,10 @@ class Federation:
         min_clients: fewer usable updates make a round empty.
         private: patterns of parts that stay at the clients.
         privacy: of whole clients.
+        codec: of what clients send.
 
     Raises:
-        ConfigurationError: when ``privacy`` does not go with the aggregator or with what is shared.
+        ConfigurationError: when ``privacy`` does not go with the aggregator, the codec or with what is shared.
     """
 
     def __init__(
@@ -71,13 +78,19 @@ class Federation:
         min_clients: int = 1,
         private: Sequence[str] = (),
         privacy: ClientPrivacy | None = None,
+        codec: Codec | None = None,
     ) -> None:
         if privacy is not None and not aggregator.public_weights:
             raise ConfigurationError(
                 f"trainer.privacy: the weights of {type(aggregator).__name__} hang on what clients report, which the "
                 "noise does not cover; use FedAvg, FedE or a server optimiser"
             )
-        self.privacy = privacy
+        if privacy is not None and codec is not None:
+            raise ConfigurationError(
+                "trainer.codec: does not go with trainer.privacy, whose noise covers updates of bounded norm, and "
+                "coding changes norms; leave one of them out"
+            )
+        self.privacy, self.codec = privacy, codec
         self.fabric, self.data, self.sampler, self.loop, self.hooks = fabric, data, sampler, loop, hooks
         self.evaluate_on, self.min_clients = evaluate_on, min_clients
         self.report_fields: tuple[str, ...] = ()
@@ -100,20 +113,35 @@ class Federation:
                 wrapped = fabric.setup_module(module)
                 keep = "received" in aggregator.needs
                 sharing = Sharing(module, private, loop.objectives)
+                uplink = None if codec is None else Uplink(codec, spec.rows)
                 self.local[spec.client_id] = LocalClient(
-                    spec, module, data.client(spec.client_id), wrapped, keep, sharing
+                    spec, module, data.client(spec.client_id), wrapped, keep, sharing, uplink
                 )
         self.server = Server(aggregator, self.specs, list(self.local), self.ranks, fabric.device)
 
     def agree(self) -> None:
         """Learn from all clients what they share, before anything else."""
         self.server.agree({c: client.shared_state() for c, client in self.local.items()})
+        if self.privacy is not None:
+            self._check_privacy(self.privacy)
+        if self.codec is not None:
+            coded = {name: like for name, like in self.server.schema.items() if like.is_floating_point()}
+            self.codec.check({name: matrix_shape(like, self.server.layout(name)) for name, like in coded.items()})
+
+    def _check_privacy(self, privacy: ClientPrivacy) -> None:
         counters = [name for name, like in self.server.schema.items() if not like.is_floating_point()]
-        if self.privacy is not None and (counters or any(map(is_companion, self.server.schema))):
+        if counters or any(map(is_companion, self.server.schema)):
             raise ConfigurationError(
                 "trainer.privacy: only floating-point parts of the model can be clipped and blurred, not "
                 f"{', '.join(counters) or 'what objectives send beside them'}; keep those private (trainer.private)"
             )
+        numbers, clients = sum(map(self.server.size, self.server.schema)), len(self.trainable)
+        if (times := privacy.noise_per_update(numbers, clients)) > MUCH_NOISE and self.ranks.rank == 0:
+            log.warning(
+                "trainer.privacy: with %d clients and %s shared numbers the noise of a round is about %s times as long "
+                "as the longest update; learning needs more clients, fewer shared parts (trainer.private), or less "
+                "noise (noise_multiplier)", clients, f"{numbers:,}", f"{times:,.0f}",
+            )  # fmt: skip
 
     def start(self) -> None:
         """Begin a new run: the server starts from the clients' common initial state."""
@@ -153,7 +181,7 @@ class Federation:
                 error.add_note(f"while training client {client.name!r} in round {record.idx + 1}")
                 raise
         self.fabric.collect()
-        fault = find_fault(report, client.shared_state(), self.server.schema)
+        fault = self._upload(client, report)
         client.finish(usable=fault is None)
         client.bytes_down = bytes_down
         if fault is None:
@@ -161,9 +189,22 @@ class Federation:
         self.hooks.federation("on_client_train_end", client, report)
         return self._message(client, fault)
 
+    def _upload(self, client: LocalClient, report: Report) -> str | None:
+        """Send an update through the codec; returns what is wrong with it, before or after, and then forgets it."""
+        state = client.shared_state()
+        fault = find_fault(report, state, self.server.schema)
+        if fault is None and client.uplink is not None:
+            upload = client.uplink.encode(state)
+            fault = find_fault({}, upload.state, self.server.schema)
+            if fault is None:
+                client.uplink.commit(upload)
+        return fault
+
     def _message(self, client: LocalClient, fault: str | None = None) -> Message:
-        bytes_up = 0 if fault else num_bytes(client.shared_state())
-        return Message({} if fault else client.report, fault, bytes_up, client.bytes_down)
+        if fault:
+            return Message({}, fault, 0, 0, client.bytes_down)
+        uncoded = num_bytes(client.shared_state())
+        return Message(client.report, None, client.bytes_up(), uncoded, client.bytes_down)
 
     def _aggregate(self, record: Round, messages: Mapping[int, Mapping[str, Any]]) -> None:
         record.dropped = {c: m["fault"] for c, m in messages.items() if m["fault"]}
@@ -177,13 +218,14 @@ class Federation:
             log.warning("round %d is empty: %d usable updates, %d needed", record.idx + 1, usable, self.min_clients)
             return
         self.hooks.federation("on_before_aggregate", record.reports)
-        states: dict[int, SharedState] = {c: self.local[c].shared_state() for c in record.reports if c in self.local}
+        states = {c: self.local[c].uploaded() for c in record.reports if c in self.local}
         mixing = self.server.mix(self._told(record.reports), record.idx, states)
         noise = None if self.privacy is None else RoundNoise(self.privacy, self.streams, record.idx)
         self.server.apply(mixing, states, noise)
         record.mixing = mixing
         if len(mixing.log_weights):
             record.bytes_up = sum(m["bytes_up"] for m in messages.values())
+            record.bytes_up_uncoded = sum(m["bytes_up_uncoded"] for m in messages.values())
         record.bytes_down = sum(m["bytes_down"] for m in messages.values())
         self.hooks.federation("on_after_aggregate", mixing)
 
@@ -240,9 +282,12 @@ class Federation:
             return self.loop.evaluate(client, split, self.fabric.collect)
 
     def disclosed(self) -> dict[str, list[str]]:
-        """What leaves every client, by name: parts of the shared state, and fields of the report."""
+        """What leaves every client, by name: parts of the shared state and how they are coded, fields of the report."""
+        stages = () if self.codec is None else self.codec.stages
+        by = f", its change coded by {' and '.join(type(stage).__name__ for stage in stages)}" if stages else ""
         parts = [
             f"{name} {['rows', *like.shape[1:]] if self.server.layout(name) else list(like.shape)} {like.dtype}"
+            + (by if like.is_floating_point() else "")
             for name, like in sorted(self.server.schema.items())
         ]
         return {"shared_state": parts, "report": list(self.report_fields)}

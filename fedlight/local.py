@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from fedlight.client import Anchor, ClientModule, ClientSpec, Report
+from fedlight.codecs.uplink import Uplink
 from fedlight.data import ClientDataModule
 from fedlight.errors import CheckpointError
 from fedlight.mixing import fuse
@@ -28,6 +29,7 @@ class LocalClient:
         wrapped: the module as Fabric set it up, for steps under its precision; default the module.
         keep_received: also keep the shared state as received before the last training (some mixings fuse with it).
         sharing: what leaves and enters the client; default the whole shared state of the module.
+        uplink: codes what it sends; ``None``: it is sent as it is.
     """
 
     def __init__(
@@ -38,9 +40,10 @@ class LocalClient:
         wrapped: Any = None,
         keep_received: bool = False,
         sharing: Sharing | None = None,
+        uplink: Uplink | None = None,
     ) -> None:
         self.spec, self.module, self._data = spec, module, data
-        self.sharing = sharing or Sharing(module)
+        self.sharing, self.uplink = sharing or Sharing(module), uplink
         module.use_data(data)
         self.wrapped: Any = module if wrapped is None else wrapped
         self.keep_received = keep_received
@@ -87,6 +90,14 @@ class LocalClient:
         """All that this client would send now."""
         return self.sharing.state()
 
+    def uploaded(self) -> SharedState:
+        """What the server has of the update just trained: the shared state, or what it decoded."""
+        return self.shared_state() if self.uplink is None else self.uplink.references
+
+    def bytes_up(self) -> int:
+        """What that update took on the wire."""
+        return num_bytes(self.shared_state()) if self.uplink is None else self.uplink.num_bytes
+
     def _fuse_part(self, name: str, own: Part, received: Part, share: float) -> Part:
         if isinstance(received, Tensor):
             assert isinstance(own, Tensor)
@@ -108,6 +119,8 @@ class LocalClient:
         if state is not None:
             self.sharing.load(state)
             self.sharing.receive(state)
+        if self.uplink is not None:
+            self.uplink.receive(payload)
         self.module.receive_facts(payload.facts)
         if self.keep_received:
             self.received = clone(self.sharing.model_state())
@@ -149,6 +162,7 @@ class LocalClient:
             "module": self.module.state_dict(),
             "received": received,
             "memory": self.sharing.memory,
+            "uplink": None if self.uplink is None else self.uplink.state_dict(),
             "optimizers": self.optimizer_states,
             "trained_round": self.trained_round,
             "report": dict(self.report),
@@ -171,6 +185,8 @@ class LocalClient:
         self.received = None if packed is None else {n: unpack(part, self.device) for n, part in packed.items()}
         for name, memory in state.get("memory", {}).items():
             self.sharing.memory[name] = {key: tensor.to(self.device) for key, tensor in memory.items()}
+        if self.uplink is not None:
+            self.uplink.load_state_dict(state["uplink"], self.device)
         self.optimizer_states = state["optimizers"]
         self.trained_round, self.report = state["trained_round"], dict(state["report"])
         self.bytes_down = state["bytes_down"]

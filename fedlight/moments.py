@@ -1,4 +1,4 @@
-"""What a client of FedGTA reports: moments of its propagated soft labels, and its confidence (Li et al., VLDB 2024)."""
+"""What clients report of predicted classes: for FedGTA moments and confidence (Li et al., VLDB 2024), or a Gaussian."""
 
 from __future__ import annotations
 
@@ -58,6 +58,12 @@ def normalised_adjacency(edge_index: Tensor, num_nodes: int, dtype: torch.dtype)
     scale = torch.bincount(rows, minlength=num_nodes).to(dtype).rsqrt()
     indices = torch.stack([rows, columns])
     return torch.sparse_coo_tensor(indices, scale[rows] * scale[columns], (num_nodes, num_nodes)).coalesce()
+
+
+def soft_label_gaussian(logits: Tensor, least: float = 1e-6) -> tuple[Tensor, Tensor]:
+    """Mean and logarithm of the variance (at least ``least``) of each predicted class over ``[n, c]``; ``[c]`` each."""
+    soft = torch.softmax(logits, 1)
+    return soft.mean(0), soft.var(0, correction=0).clamp(min=least).log()
 
 
 def column_moments(values: Tensor, order: int) -> Tensor:

@@ -22,7 +22,8 @@ class Round:
     Args:
         idx: from 0. participants: drawn clients. dropped: those whose update was unusable, with the reason.
         reports: of the usable ones. mixing: what the aggregator decided (``None``: an empty round).
-        bytes_up, bytes_down: of shared states. train: loss terms per client. validation: scores, if evaluated.
+        bytes_up, bytes_down: of shared states. bytes_up_uncoded: bytes_up as it were without codec.
+        train: loss terms per client. validation: scores, if evaluated.
         scalars, figures: what callbacks want drawn (rank 0), by tag.
         seconds: wall time per phase: ``receive``, ``train``, ``aggregate``, ``evaluate``, ``checkpoint``, ``log``, and
             ``round`` for all of it.
@@ -34,6 +35,7 @@ class Round:
     reports: Mapping[int, Report] = field(default_factory=dict)
     mixing: Mixing | None = None
     bytes_up: int = 0
+    bytes_up_uncoded: int = 0
     bytes_down: int = 0
     train: Scores = field(default_factory=dict)
     validation: Scores = field(default_factory=dict)
@@ -56,7 +58,8 @@ class Progress:
     """Where a run stands; part of every checkpoint.
 
     Args:
-        round: the next round. empty_rounds: in a row, so far. dropped_updates, bytes_up, bytes_down, seconds: totals.
+        round: the next round. empty_rounds: in a row, so far.
+        dropped_updates, bytes_up, bytes_up_uncoded, bytes_down, seconds: totals.
         best_round, best_value, best_validation: of the monitored validation metric, and all scores of that round.
     """
 
@@ -65,6 +68,7 @@ class Progress:
     total_empty_rounds: int = 0
     dropped_updates: int = 0
     bytes_up: int = 0
+    bytes_up_uncoded: int = 0
     bytes_down: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     best_round: int | None = None
@@ -78,6 +82,7 @@ class Progress:
         self.empty_rounds = self.empty_rounds + 1 if record.mixing is None else 0
         self.dropped_updates += len(record.dropped)
         self.bytes_up += record.bytes_up
+        self.bytes_up_uncoded += record.bytes_up_uncoded
         self.bytes_down += record.bytes_down
 
     def add_seconds(self, record: Round) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,11 @@ class Server:
     def layout(self, name: str) -> TableLayout | None:
         """Where the clients' rows of a part lie; ``None``: it is dense."""
         return self.combiner.layout(name)
+
+    def size(self, name: str) -> int:
+        """Numbers in a part of the server's state."""
+        rows = 1 if (layout := self.layout(name)) is None else len(layout.ids)
+        return rows * math.prod(self.schema[name].shape[0 if layout is None else 1 :])
 
     def initialise(self, states: Mapping[int, SharedState]) -> None:
         """Start from the uniform mean of all clients' initial states (equal where they share a start)."""

@@ -37,6 +37,7 @@ def summary(trainer: FederatedTrainer, validation: Scores, test: Scores) -> dict
         "seconds": {phase: round(value, 3) for phase, value in sorted(progress.seconds.items())},
         "leaves_clients": trainer.federation.disclosed(),
         **({} if trainer.privacy is None else {"privacy": _privacy(trainer)}),
+        **({} if trainer.codec is None else {"bytes_up_uncoded": progress.bytes_up_uncoded}),
         "bytes_up": progress.bytes_up,
         "bytes_down": progress.bytes_down,
         "test": test,

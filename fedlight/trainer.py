@@ -16,6 +16,7 @@ from fedlight.aggregators import Aggregator, FedAvg
 from fedlight.callbacks import FederatedCheckpoint, FederatedEarlyStopping, RoundProgress, TensorBoardCurves
 from fedlight.checkpoint import Checkpoint
 from fedlight.client import ClientModule
+from fedlight.codecs import Codec
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError
 from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric, own_port
@@ -69,6 +70,7 @@ class FederatedTrainer:
         objectives: extra terms of the clients' loss.
         private: patterns (``head.*``) of parts of the shared state that stay at each client (FedPer).
         privacy: differential privacy of whole clients, for aggregators whose weights are public.
+        codec: compression of what clients send; default none.
         callbacks: Lightning's or :class:`~fedlight.callbacks.FederatedCallback`.
         keep_optimizer: keep clients' optimiser states over rounds instead of starting anew.
         evaluate_on: ``sent``: with what a client would be sent now; ``local``: with its own state after training;
@@ -96,6 +98,7 @@ class FederatedTrainer:
         objectives: list[Objective] | None = None,
         private: list[str] | None = None,
         privacy: ClientPrivacy | None = None,
+        codec: Codec | None = None,
         callbacks: list[Callback] | Callback | None = None,
         keep_optimizer: bool = False,
         evaluate_on: EvaluateOn = "sent",
@@ -114,7 +117,7 @@ class FederatedTrainer:
         self.sampler = UniformSampler(participation)
         self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
         self.objectives: list[Objective] = list(objectives or [])
-        self.private, self.privacy = list(private or []), privacy
+        self.private, self.privacy, self.codec = list(private or []), privacy, codec
         self.evaluate_on: EvaluateOn = evaluate_on
         self.min_clients, self.max_empty_rounds = max(1, min_clients), max_empty_rounds
         self.default_root_dir, self.name, self.launcher = default_root_dir, name, launcher
@@ -212,20 +215,26 @@ class FederatedTrainer:
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
         source = self._find(ckpt_path, "last") if ckpt_path else None
         self.run_folder = source.run_folder if source else self._new_folder()
+        begun = False
         try:
             federation = self._build(model, data, "fit", source)
-        except BaseException:
-            if source is None and self.is_global_zero:
+            begun = True
+            return self._run(federation)
+        except BaseException as error:
+            refused = isinstance(error, ConfigurationError) and self.progress.round == 0
+            if source is None and self.is_global_zero and (refused or not begun):
                 remove_unused(self.run_folder)
             raise
+
+    def _run(self, federation: Federation) -> FitResult:
         try:
             FitLoop(self, federation).run()
             return self._finish(federation)
         except BaseException as error:
-            self.hooks.federation("on_exception", model, error)
+            self.hooks.federation("on_exception", self.model, error)
             raise
         finally:
-            self.hooks.federation("teardown", model, "fit")
+            self.hooks.federation("teardown", self.model, "fit")
 
     def _build(
         self, model: ClientModule, data: FederatedDataModule, stage: str, source: Checkpoint | None
@@ -241,7 +250,7 @@ class FederatedTrainer:
         with ranks.together():
             self.federation = federation = Federation(
                 self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
-                self._seed(source), self.evaluate_on, self.min_clients, self.private, self.privacy,
+                self._seed(source), self.evaluate_on, self.min_clients, self.private, self.privacy, self.codec,
             )  # fmt: skip
         federation.agree()
         if source is None:
@@ -264,12 +273,22 @@ class FederatedTrainer:
         self.progress = Progress(**source.manifest["progress"])
         self._load_callbacks(state["callbacks"])
         if training and self.progress.best_round is not None:
-            Checkpoint(self.run_folder / "checkpoints" / "best")
+            self._need_best(source)
         if training and self.progress.round >= self.max_rounds:
             rank_zero_info(
                 f"{self.run_folder}: already at {self.progress.round} rounds of {self.max_rounds}, nothing to train; "
                 "raise trainer.max_rounds to go on"
             )
+
+    def _need_best(self, source: Checkpoint) -> None:
+        best = self.run_folder / "checkpoints" / "best"
+        try:
+            Checkpoint(best)
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{error}; the run would test its best round {1 + (self.progress.best_round or 0)} in the end: bring "
+                f"it back, or copy {source.folder} there to give that round up"
+            ) from error
 
     def _finish(self, federation: Federation) -> FitResult:
         best = self.run_folder / "checkpoints" / "best"
@@ -346,6 +365,7 @@ class FederatedTrainer:
             "objectives": describe(self.objectives),
             **({"private": self.private} if self.private else {}),
             **({"privacy": describe(self.privacy)} if self.privacy else {}),
+            **({"codec": describe(self.codec.stages)} if self.codec else {}),
             "local_epochs": self.local_epochs,
             "sampler": describe(self.sampler),
             "keep_optimizer": self.keep_optimizer,

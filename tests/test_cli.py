@@ -193,6 +193,12 @@ def test_no_folder_is_left_when_data_are_missing(tmp_path: Path, capsys: pytest.
     assert list(finished.parent.iterdir()) == [finished]
 
 
+def test_no_folder_is_left_when_the_first_round_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(["fit", *tiny(tmp_path), "--trainer.objectives+=LogitPenalty"], capsys)
+    assert "LogitPenalty is for models with logits" in line
+    assert not (tmp_path / "runs").exists()
+
+
 @pytest.mark.parametrize("name", ["no-such-run", "last"])
 def test_a_checkpoint_that_is_not_there(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(["test", *tiny(tmp_path), "--ckpt_path", name], capsys)

@@ -113,6 +113,9 @@ def test_a_mistake_is_named_and_nothing_is_written(
         ("--model.dim=0", "error: command line: model.dim: 0 is out of range, must be >0"),
         ("--trainer.max_rounds=1e3", "error: command line: trainer.max_rounds: '1e3' is no whole number above 0"),
         ("--trainer.max_round=3", "error: command line: trainer.max_round: no such option; did you mean max_rounds"),
+        ("--model.optimizer.lr=abc", "error: command line: model.optimizer: one of its options has a value"),
+        ("--trainer.privacy=true", "error: command line: trainer.privacy: no class 'true'; known: ClientPrivacy"),
+        ("--trainer.privacy.clip_norm=1", "error: noise_multiplier: needed, but not given"),
         ("--config=fedltailor/dem.yaml", "error: --config fedltailor/dem.yaml: no such file, and no shipped"),
     ],
 )

@@ -71,6 +71,7 @@ def size_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     code = blocks(DOCS / "add_a_method.md", "python").split("import torch\n\naggregator")[0]
     (tmp_path / "my_module.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_module", raising=False)  # of another test
     return import_module("my_module")
 
 

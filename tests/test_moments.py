@@ -8,7 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedlight.moments import column_moments, label_confidence, normalised_adjacency, propagated_moments
+from fedlight.moments import (
+    column_moments,
+    label_confidence,
+    normalised_adjacency,
+    propagated_moments,
+    soft_label_gaussian,
+)
 
 # A path 0 - 1 - 2; with loops the degrees are 2, 3, 2.
 EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -72,3 +78,11 @@ def test_a_client_without_edges_or_training_nodes_has_moments() -> None:
     moments, confidence = propagated_moments(LOGITS, EDGES[:, :0], torch.zeros(3).long(), none, steps=2, order=1)
     torch.testing.assert_close(moments[:2], torch.softmax(LOGITS, 1).mean(0))
     assert confidence == 1e-12
+
+
+def test_a_gaussian_stands_for_the_predicted_classes() -> None:
+    mean, log_var = soft_label_gaussian(torch.tensor([[0.0, 0.0], [math.log(3), 0.0]]))
+    torch.testing.assert_close(mean, torch.tensor([0.625, 0.375]))
+    torch.testing.assert_close(log_var.exp(), torch.full((2,), 0.125**2))
+    _, certain = soft_label_gaussian(torch.zeros(4, 2))
+    torch.testing.assert_close(certain.exp(), torch.full((2,), 1e-6))

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from fedlight.aligned import aligned
 from fedlight.client import ClientSpec
 from fedlight.datamodules.graph_collection.buckets import DEGREE_EDGES
 from fedlight.datamodules.graph_collection.collection import GraphCollection
@@ -47,11 +48,7 @@ def table_lines(clients: Mapping[str, Mapping[str, Any]]) -> list[str]:
         most = max(each["classes"].values(), default=0)
         cells = [f"{each[key]}" if each[key] else "-" for key in keys]
         rows.append((name, *cells, f"{most:.2f}" if each["labelled_graphs"] else "-"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in enumerate(pairs))
-        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
-    ]
+    return aligned(rows)
 
 
 def notes(name: str, report: Mapping[str, Any]) -> list[str]:

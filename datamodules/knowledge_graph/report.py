@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fedlight.aligned import aligned
 from fedlight.client import ClientSpec
 from fedlight.datamodules.knowledge_graph.federation import Member
 from fedlight.datamodules.knowledge_graph.labelled import SPLITS
@@ -65,11 +66,7 @@ def table_lines(clients: Mapping[str, Mapping[str, Any]]) -> list[str]:
         )
         for name, each in clients.items()
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in enumerate(pairs))
-        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
-    ]
+    return aligned(rows)
 
 
 def _cells(numbers: Sequence[int]) -> list[str]:
@@ -79,7 +76,7 @@ def _cells(numbers: Sequence[int]) -> list[str]:
 def notes(name: str, report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client's reading, in sentences."""
     lines = []
-    if report["drawn_splits"]:
+    if report["drawn_splits"] and report["triples"]["train"]:
         lines.append(
             f"client {name}: {' and '.join(report['drawn_splits'])} drawn from train at random "
             f"({report['moved_to_train']} went back, {report['merged_copies']} copies merged)"

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fedlight.aligned import aligned
 from fedlight.datamodules.subgraph.edges import EdgeCounts, contains, edge_keys
 from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.datamodules.subgraph.raw import SPLITS
@@ -103,11 +104,7 @@ HEADER = (
 def table_lines(clients: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The report as a table of plain text, one line a client; ``-`` where there is nothing."""
     rows = [HEADER, *((name, *_cells(each)) for name, each in clients.items())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in enumerate(pairs))
-        for pairs in (list(zip(row, widths, strict=True)) for row in rows)
-    ]
+    return aligned(rows)
 
 
 def _cells(each: Mapping[str, Any]) -> Sequence[str]:

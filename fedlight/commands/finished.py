@@ -84,6 +84,11 @@ class Run:
             raise DataError(f"{path}: not a readable configuration: {error}") from error
 
     @property
+    def former_settings(self) -> list[Path]:
+        """The configurations of earlier rounds, of a run that went on with other settings."""
+        return sorted(self.folder.glob("config_until_round_*.yaml"))
+
+    @property
     def command(self) -> str:
         """A command that repeats the run: the sweep's request, else its resolved configuration."""
         request = self.folder.parent / REQUEST_FILE

@@ -78,6 +78,9 @@ def _incomplete(groups: Sequence[Group], split: str) -> Iterable[str]:
     for run in (run for group in groups for run in group.runs):
         if run.settings is None:
             yield f"{run.folder}: config.yaml is missing, its settings were not compared."
+        if run.former_settings:
+            files = ", ".join(path.name for path in run.former_settings)
+            yield f"{run.folder}: went on with other settings (before: {files}); the command below names the last ones."
         if not run.metrics(split):
             yield f"{run.folder}: has no {split} metrics."
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from jsonargparse.typing import NonNegativeFloat
 from torch import Tensor
+from torch.nn import functional
 
 from fedlight.client import Anchor, ClientModule
 from fedlight.objectives.base import Objective
@@ -15,7 +16,8 @@ from fedlight.objectives.base import Objective
 
 def proximal(tensors: Mapping[str, Tensor], received: Mapping[str, Tensor]) -> Tensor:
     """Sum over all tensors of ``||w - w_received||^2``, a scalar."""
-    return torch.stack([(tensors[name] - anchor).square().sum() for name, anchor in received.items()]).sum()
+    terms = [functional.mse_loss(tensors[name], anchor, reduction="sum") for name, anchor in received.items()]
+    return torch.stack(terms).sum()
 
 
 class Proximal(Objective):

@@ -5,6 +5,7 @@ McMahan et al., "Learning Differentially Private Recurrent Language Models", ICL
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -27,6 +28,10 @@ class ClientPrivacy(GaussianMechanism):
         noise_multiplier: sigma.
         delta: of (epsilon, delta); default ``1 / (10 * clients)``.
     """
+
+    def noise_per_update(self, numbers: int, clients: int) -> float:
+        """How many times as long as the longest update a round's noise is: ``numbers`` shared, ``clients`` alike."""
+        return float(self.noise_multiplier * math.sqrt(numbers) / max(clients, 1))
 
 
 @dataclass(frozen=True)

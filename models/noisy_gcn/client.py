@@ -22,12 +22,13 @@ from fedlight.models.noisy_gcn.fidelity import Fidelity, fidelity
 from fedlight.models.noisy_gcn.label_privacy import private_loss
 from fedlight.models.noisy_gcn.networks import Backbone, NodeNetwork
 from fedlight.models.noisy_gcn.operators import OPERATORS, Operator, adjacency_of, no_neighbours, operator_of
-from fedlight.moments import propagated_moments
+from fedlight.moments import propagated_moments, soft_label_gaussian
 from fedlight.privacy import GaussianMechanism
 from fedlight.streams import Streams
 from fedlight.tables import SharedState
 
 Embedding = Literal["hidden", "logits", "input_free"]
+SoftLabels = Literal["untold", "moments", "gaussian"]
 
 
 def adam(parameters: Iterable[Parameter]) -> torch.optim.Optimizer:
@@ -50,7 +51,8 @@ class NoisyGraphClient(ClientModule):
         propagation: what a GCN multiplies with, see :func:`~fedlight.models.noisy_gcn.operators.operator_of`.
         fidelity: the score that is reported.
         fidelity_graph: of the graph as it is now, or as it was received.
-        report_moments: also report the moments of propagated soft labels and the confidence that FedGTA asks for.
+        soft_labels: what to report of the predicted classes: ``moments`` of propagated ones and the confidence, for
+            FedGTA; a ``gaussian`` over the nodes, for FedIIH's rule.
         privacy: train with differential privacy of the training labels (not of nodes or edges); the loss that is
             reported then leaves out the cross-entropy, and evaluation logs ``epsilon``.
         optimizer: over all parameters.
@@ -77,7 +79,7 @@ class NoisyGraphClient(ClientModule):
         propagation: Operator = "observed",
         fidelity: Fidelity = "s_ide",
         fidelity_graph: Literal["current", "observed"] = "current",
-        report_moments: bool = False,
+        soft_labels: SoftLabels = "untold",
         privacy: GaussianMechanism | None = None,
         optimizer: OptimizerCallable = adam,
     ) -> None:
@@ -91,7 +93,7 @@ class NoisyGraphClient(ClientModule):
         self.propagation: Operator = propagation
         self.fidelity: Fidelity = fidelity
         self.fidelity_graph = fidelity_graph
-        self.report_moments = report_moments
+        self.soft_labels: SoftLabels = soft_labels
         self.privacy = privacy
         self.optimizer = optimizer
         self._seen: NodeGraph | None = None
@@ -161,11 +163,18 @@ class NoisyGraphClient(ClientModule):
         assert self._seen is not None
         graph = self._seen if self.fidelity_graph == "current" else self._seen.as_received
         told: Report = {"fidelity": fidelity(graph, self.fidelity), "num_nodes": float(graph.num_nodes)}
-        if self.report_moments:
-            logits, index = self.embed(self._seen, "logits"), both_directions(self._seen.edges)
-            moments, confidence = propagated_moments(logits, index, self._seen.labels, self._seen.masks["train"])
-            told |= {"moments": moments, "confidence": confidence}
-        return told
+        return {**told, **self._told_of_labels(self._seen)}
+
+    def _told_of_labels(self, graph: NodeGraph) -> Report:
+        if self.soft_labels == "untold":
+            return {}
+        logits = self.embed(graph, "logits")
+        if self.soft_labels == "gaussian":
+            mean, log_var = soft_label_gaussian(logits)
+            return {"mean": mean, "log_var": log_var}
+        index = both_directions(graph.edges)
+        moments, confidence = propagated_moments(logits, index, graph.labels, graph.masks["train"])
+        return {"moments": moments, "confidence": confidence}
 
     def validation_step(self, batch: NodeGraph, batch_idx: int) -> None:
         """Score the validation nodes, and look at the graph."""

@@ -93,6 +93,16 @@ def test_a_broken_manifest_is_refused_in_one_line(
     assert message in refused(["fit", *run[1], f"--ckpt_path={checkpoint}"], capsys)
 
 
+def test_a_run_that_lost_its_best_round_does_not_go_on_without_a_word(
+    run: tuple[Path, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run[0], copy)
+    shutil.rmtree(copy / "checkpoints" / "best")
+    line = refused(["fit", *run[1], "--trainer.max_rounds=9", f"--ckpt_path={copy}"], capsys)
+    assert "best" in line and f"copy {copy / 'checkpoints' / 'last'} there" in line
+
+
 @pytest.mark.parametrize("damage", [unsafe, truncated, foreign])
 def test_a_single_file_is_no_checkpoint(
     damage: Callable[[Path, Path], None],

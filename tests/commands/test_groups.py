@@ -82,6 +82,7 @@ def test_notes_name_what_makes_rows_unlike(tmp_path: Path) -> None:
         ),
     ]
     (runs[2].folder / "config.yaml").unlink()
+    (runs[0].folder / "config_until_round_3.yaml").write_text("{}", encoding="utf-8")
     found = "\n".join(notes(group_runs(runs), "test"))
     for part in (
         "fede: seed 0 occurs 2 times and counts each time",
@@ -89,6 +90,7 @@ def test_notes_name_what_makes_rows_unlike(tmp_path: Path) -> None:
         "Rounds differ: fede: 10; fedavg: 20.",
         "Clients differ: fede: none; fedavg: b.",
         "config.yaml is missing",
+        "went on with other settings (before: config_until_round_3.yaml)",
         "Library versions differ",
     ):
         assert part in found

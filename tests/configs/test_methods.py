@@ -18,6 +18,7 @@ CONFIGS = shipped_configs()
 EVERY = (
     "standalone", "collective", "fedavg", "fedprox", "fedavgm", "fedadam", "fedyogi", "coordinate_median",
     "trimmed_mean", "krum", "multi_krum", "scaffold", "gcfl", "gcfl_plus", "fedavg_private",
+    "fedavg_int8", "fedavg_topk", "fedavg_topk_int8", "fedavg_low_rank",
 )  # fmt: skip
 METHODS = {
     "fedltailor": (
@@ -43,6 +44,7 @@ PLACES = [
     "fedlight.aggregators",
     "fedlight.objectives",
     "fedlight.callbacks",
+    "fedlight.codecs",
     "fedlight.datamodules.subgraph",
     "fedlight",
 ]

@@ -112,3 +112,11 @@ def test_what_it_would_not_protect_is_refused(tmp_path: Path, options: dict[str,
 
 def test_local_terms_are_no_obstacle(tmp_path: Path) -> None:
     assert fit(tmp_path, **private(objectives=[Proximal(0.1)])).rounds_run == 3
+
+
+def test_noise_that_drowns_all_updates_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert ClientPrivacy(0.5, 4.0).noise_per_update(numbers=10_000, clients=8) == 50.0
+    fit(tmp_path / "quiet", **private(privacy=ClientPrivacy(1.0, 0.1)))
+    assert "as long as the longest update" not in caplog.text
+    fit(tmp_path / "loud", **private(privacy=ClientPrivacy(1.0, 1000.0)))
+    assert "with 3 clients and" in caplog.text and "as long as the longest update" in caplog.text

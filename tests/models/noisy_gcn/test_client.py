@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from fedlight import FedAvg, load_client
-from fedlight.aggregators import FedGTA
+from fedlight.aggregators import DistributionSimilarity, FedGTA
 from fedlight.client import Anchor
 from fedlight.datamodules.subgraph.edges import both_directions
 from fedlight.errors import ConfigurationError
@@ -84,8 +85,15 @@ def test_the_report_describes_the_graph_as_it_is_now_or_as_it_was_received() -> 
 
 
 def test_fedgta_gets_moments_of_soft_labels(tmp_path: Path) -> None:
-    result = fit(tmp_path, NoisyGraphClient(hidden=8, report_moments=True), aggregator=FedGTA())
+    result = fit(tmp_path, NoisyGraphClient(hidden=8, soft_labels="moments"), aggregator=FedGTA())
     assert ",a,train,confidence," in metrics(result) and result.test["all"]["accuracy"] > 0.3
+
+
+def test_fediih_s_rule_gets_a_gaussian_of_soft_labels(tmp_path: Path) -> None:
+    result = fit(tmp_path, NoisyGraphClient(hidden=8, soft_labels="gaussian"), aggregator=DistributionSimilarity())
+    assert result.test["all"]["accuracy"] > 0.3
+    report = json.loads((result.run_folder / "summary.json").read_text())["leaves_clients"]["report"]
+    assert {"mean", "log_var"} <= set(report)
 
 
 def test_golden_local_loss() -> None:
