@@ -70,7 +70,10 @@ def check_continues(where: object, saved: Mapping[str, Any], now: Mapping[str, A
     check_same(where, "model", saved["model"], now["model"])
     new_start = "use the data of that run, or start a new one"
     if moved := changed_clients(saved["data"], now["data"], "layout"):
-        raise CheckpointError(f"{where}: client {moved[0]!r} had other names, or ordered otherwise; {new_start}")
+        raise CheckpointError(
+            f"{where}: client {moved[0]!r} had other names, or ordered otherwise (another data set, or divided in "
+            f"another way?); {new_start}"
+        )
     changed = changed_clients(saved["data"], now["data"], "examples")
     if training:
         check_same(where, "method", saved["method"], now["method"])

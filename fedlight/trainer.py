@@ -115,6 +115,8 @@ class FederatedTrainer:
         self.check_val_every_n_rounds = _at_least_one(check_val_every_n_rounds, "check_val_every_n_rounds")
         self.local_epochs, self.keep_optimizer = _at_least_one(local_epochs, "local_epochs"), keep_optimizer
         self.sampler = UniformSampler(participation)
+        if not isinstance(aggregator, Aggregator | None):
+            raise ConfigurationError(f"trainer.aggregator: {aggregator!r} is no Aggregator; give one, such as FedAvg()")
         self.aggregator: Aggregator = FedAvg() if aggregator is None else aggregator
         self.objectives: list[Objective] = list(objectives or [])
         self.private, self.privacy, self.codec = list(private or []), privacy, codec
@@ -421,6 +423,6 @@ def _in_process(fabric: FederationFabric, trainer: FederatedTrainer, work: Calla
 
 
 def _at_least_one(value: int, name: str) -> int:
-    if value < 1:
-        raise ConfigurationError(f"trainer.{name} must be at least 1, got {value}")
+    if not isinstance(value, int) or value < 1:
+        raise ConfigurationError(f"trainer.{name} must be a whole number from 1, got {value!r}")
     return value

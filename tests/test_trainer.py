@@ -220,7 +220,7 @@ def test_early_stopping_counts_evaluations(tmp_path: Path) -> None:
 def test_wrong_values_name_the_key(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="participation must lie in"):
         FederatedTrainer(participation=0.0)
-    with pytest.raises(ConfigurationError, match=r"trainer\.max_rounds must be at least 1, got -5"):
+    with pytest.raises(ConfigurationError, match=r"trainer\.max_rounds must be a whole number from 1, got -5"):
         FederatedTrainer(max_rounds=-5)
     with pytest.raises(ConfigurationError, match="can't write to"):
         fit(Path("/proc/nope"))

@@ -24,6 +24,7 @@ from fedlight.datamodules.subgraph.raw import SPLITS
 from fedlight.datamodules.subgraph.report import client_report, label_counts, leaks, notes, table_lines
 from fedlight.datamodules.subgraph.sources import NodeSource
 from fedlight.datamodules.subgraph.splits import check_fractions
+from fedlight.errors import ConfigurationError, DataError
 from fedlight.streams import Streams, root_seed
 
 
@@ -59,6 +60,8 @@ class SubgraphDataModule(FederatedDataModule):
     ) -> None:
         super().__init__()
         self.source = source
+        if num_clients is not None and num_clients < 1:
+            raise ConfigurationError(f"data.num_clients must be at least 1, got {num_clients}")
         self.num_clients = num_clients
         self.partitioner = partitioner
         self.fractions = None if fractions is None else check_fractions(fractions)
@@ -89,6 +92,12 @@ class SubgraphDataModule(FederatedDataModule):
         seed = root_seed() if self.seed is None else self.seed
         division = self._divide(seed)
         classes, streams = all_classes(division.graphs), Streams(seed)
+        if len(classes) < 2:
+            raise DataError(f"labels: {classes or 'none'} in all graphs; classification needs two classes or more")
+        if self.fractions is not None and any(each.masks is not None for each in division.graphs):
+            rank_zero_info(
+                f"data.fractions {list(self.fractions)} replaces the splits that the data give; null uses those"
+            )
         graphs = [node_graph(each, classes, self.fractions, streams) for each in division.graphs]
         if self.noise is not None:
             graphs = add_noise(graphs, self.noise, seed)

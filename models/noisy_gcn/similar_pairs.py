@@ -33,7 +33,7 @@ def most_similar_non_edges(
     """
     best = _Best(count, rows.device)
     if count and approximate:
-        best.offer(*_neighbour_pairs(rows, edges))
+        best.offer(*_neighbour_pairs(rows, edges, block_elements))
     elif count:
         for start, stop in _blocks(len(rows), block_elements):
             best.offer(*_block_pairs(rows, edges, start, stop, best.bar, count))
@@ -88,7 +88,7 @@ def _block_pairs(rows: Tensor, edges: Tensor, start: int, stop: int, bar: float,
     return (u[better] + start) * len(rows) + v[better] + start, values[better]
 
 
-def _neighbour_pairs(rows: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
+def _neighbour_pairs(rows: Tensor, edges: Tensor, block_elements: int) -> tuple[Tensor, Tensor]:
     try:
         from pynndescent import NNDescent
     except ImportError:
@@ -101,5 +101,9 @@ def _neighbour_pairs(rows: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
     low, high = torch.minimum(u, found), torch.maximum(u, found)
     keys = torch.unique((low * len(rows) + high)[low < high])
     keys = keys[~contains(edge_keys(edges, len(rows)), keys)]
-    pair = rows[keys.div(len(rows), rounding_mode="floor")], rows[keys % len(rows)]
-    return keys, torch.linalg.vecdot(*pair).round(decimals=DECIMALS)
+    blocks = keys.split(max(1, block_elements // max(rows.shape[1], 1)))
+    values = [
+        torch.linalg.vecdot(rows[block.div(len(rows), rounding_mode="floor")], rows[block % len(rows)])
+        for block in blocks
+    ]
+    return keys, torch.cat(values).round(decimals=DECIMALS)

@@ -28,7 +28,7 @@ METHODS = {
     "fedsdr": (
         *EVERY, "moon", "fedper", "fedgta", "fedsage", "fedsage_plus", "distribution_similarity",
         "fedsdr", "fedsdr_released", "fedsdr_snaa_only",
-        "fedsdr_rlsr_only", "fedsdr_input_free", "fedsdr_plus",
+        "fedsdr_rlsr_only", "fedsdr_plus", "fedavg_pilot",
         "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
     ),
     "fgcn_dks": (

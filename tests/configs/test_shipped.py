@@ -88,7 +88,7 @@ def test_a_configuration_of_node_classification_runs_rounds(base: Path, tmp_path
     )
 
 
-@pytest.mark.parametrize("method", ["fedsdr_released", "fedsdr_private", "fedsdr_plus", "fedavg_mlp", "collective"])
+@pytest.mark.parametrize("method", ["fedsdr_released", "fedsdr_private", "fedsdr_plus", "fedavg_pilot", "fedavg_mlp", "collective"])
 def test_methods_run_on_the_demo_of_node_classification(method: str, tmp_path: Path) -> None:
     over = write_config(
         tmp_path / "small.yaml", {"trainer": {"max_rounds": 2, "local_epochs": 1, "accelerator": "cpu"}}

@@ -16,6 +16,7 @@ from fedlight.datamodules.subgraph import (
     SyntheticBlocks,
 )
 from fedlight.datamodules.subgraph.edges import contains, edge_keys
+from fedlight.errors import ConfigurationError, DataError
 from tests.datamodules.subgraph.graphs import load, write_tables
 
 BLOCKS = SyntheticBlocks(300)
@@ -61,6 +62,15 @@ def test_given_splits_are_kept_unless_fractions_are_set(tmp_path: Path) -> None:
     assert given.num_examples == {"train": 1, "val": 1, "test": 1}
     (drawn,) = load(ClientGraphs(tmp_path), fractions=(1.0, 0.0, 0.0)).clients
     assert drawn.num_examples == {"train": 3, "val": 0, "test": 0}
+
+
+def test_one_class_only_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("id,label,x\na,spam,1\nb,spam,2\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"labels: \['spam'\] in all graphs; classification needs two classes"):
+        SubgraphDataModule(GraphFiles(tmp_path), num_clients=1).setup()
+    with pytest.raises(ConfigurationError, match=r"data.num_clients must be at least 1, got -1"):
+        SubgraphDataModule(GraphFiles(tmp_path), num_clients=-1)
 
 
 def test_a_client_without_a_split_has_no_loader(tmp_path: Path) -> None:
