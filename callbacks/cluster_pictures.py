@@ -22,7 +22,7 @@ def embedding_picture(zbar: Tensor, cluster: Tensor, classes: Tensor, name: str)
     flat = PCA(min(2, *values.shape), random_state=0).fit_transform(values) if len(values) > 1 else values[:, :2]
     columns = np.column_stack([flat, np.zeros((len(flat), 2))])[:, :2]
     panels = [("cluster", cluster)] + [("class", classes)] * bool((classes >= 0).any())
-    figure = Figure(figsize=(4 * len(panels), 4), layout="constrained")
+    figure = Figure(figsize=(4 * len(panels), 4))
     for axes, (title, colours) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         axes.scatter(*columns.T, c=colours.numpy(), cmap="tab10", s=10)
         axes.set_title(f"{name}: {title}")

@@ -129,7 +129,7 @@ def draw(each: Explained) -> Figure:
     graph.add_nodes_from(range(len(each.nodes)))
     graph.add_edges_from(each.edges.tolist())
     place = nx.spring_layout(graph, seed=0)
-    figure = Figure(figsize=(5, 4), layout="constrained")
+    figure = Figure(figsize=(5, 4))
     axes = figure.subplots()
     values = torch.cat([each.nodes, each.edge_mask])
     colours = matplotlib.colormaps["viridis"]

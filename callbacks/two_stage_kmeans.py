@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 import torch
 from jsonargparse.typing import NonNegativeInt
-from lightning.fabric.utilities import rank_zero_warn
 from torch import Tensor
 
-from fedlight.aggregators.common_knowledge import CommonKnowledge
 from fedlight.callbacks.base import FederatedCallback
-from fedlight.callbacks.cluster_pictures import affinity_map, by_owner, embedding_picture
+from fedlight.callbacks.cluster_curves import record_clusters
+from fedlight.callbacks.cluster_pictures import embedding_picture
+from fedlight.callbacks.clustered_graphs import ClusteredGraphs, warn_collapse
 from fedlight.callbacks.explanations import Explained, explain, typical, write_explanations
 from fedlight.clustering.refinement import Refine
-from fedlight.clustering.two_stage import Clustering, LabelFrom, Method, TwoStage
+from fedlight.clustering.two_stage import LabelFrom, Method, TwoStage
 from fedlight.datamodules.graph_collection.client_data import CollectionClientData
 from fedlight.datamodules.graph_collection.predictions import write_clusters
 from fedlight.local import LocalClient
-from fedlight.metrics.clustering import clustering_scores, silhouette
 from fedlight.names import safe_name
 from fedlight.streams import Streams, root_seed
 
 if TYPE_CHECKING:
     from fedlight.trainer import FederatedTrainer
-
-DRAWN = 3
 
 
 class EmbedsGraphs(Protocol):
@@ -37,32 +31,6 @@ class EmbedsGraphs(Protocol):
 
     def embed_both(self, batch: Any) -> tuple[Tensor, Tensor]:
         """Invariant and variant embeddings of a batch, ``[B, p]`` and ``[B, p']``."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One client's graphs as last evaluated: embeddings ``[n, p]``, classes and positions ``[n]``, and clusters."""
-
-    zbar: Tensor
-    ztil: Tensor
-    classes: Tensor
-    index: Tensor
-    clustering: Clustering
-
-    @property
-    def cluster(self) -> Tensor:
-        """``[n]``, as :func:`write_clusters` wants it."""
-        return self.clustering.labels
-
-    @property
-    def confidence(self) -> Tensor:
-        """``[n]``."""
-        return self.clustering.confidence
-
-    @property
-    def distance(self) -> Tensor:
-        """``[n]``."""
-        return self.clustering.distance
 
 
 class TwoStageKMeans(FederatedCallback):
@@ -76,7 +44,8 @@ class TwoStageKMeans(FederatedCallback):
     TensorBoard gets the sizes of clusters, pictures of three clients' embeddings and, with ``CommonKnowledge``, the
     affinity of all clients' clusters as a heat map.
 
-    The module must offer ``embed_both``; the callback works in ``lightning.Trainer`` too, where it only logs.
+    The module must offer ``embed_both``, or return ``invariant`` and ``variant`` embeddings from its steps. The
+    callback works in ``lightning.Trainer`` too, where it only logs.
 
     Args:
         cluster: first stage: ``kmeans``, or ``gmm``, a mixture on the two main directions of both embeddings.
@@ -99,9 +68,9 @@ class TwoStageKMeans(FederatedCallback):
         self.two_stage = TwoStage(cluster, refine, label_from, eta, rho)
         self.num_explained = num_explained
         self._batches: list[tuple[Tensor, ...]] = []
-        self._seen: Seen | None = None
-        self._last: dict[str, Seen] = {}
-        self._in_round: dict[int, Seen] = {}
+        self._seen: ClusteredGraphs | None = None
+        self._last: dict[str, ClusteredGraphs] = {}
+        self._in_round: dict[int, ClusteredGraphs] = {}
         self._explained: dict[str, list[Explained]] = {}
 
     def on_validation_epoch_start(self, trainer: Any, pl_module: Any) -> None:
@@ -111,10 +80,8 @@ class TwoStageKMeans(FederatedCallback):
     def on_validation_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Embed a batch."""
-        module: EmbedsGraphs = pl_module
-        with torch.no_grad():
-            parts = (*module.embed_both(batch), batch.y, batch.index)
+        """Keep the embeddings of a batch."""
+        parts = (*embeddings(pl_module, outputs, batch), batch.y, batch.index)
         self._batches.append(tuple(part.detach().cpu() for part in parts))
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -128,7 +95,7 @@ class TwoStageKMeans(FederatedCallback):
     def on_test_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Embed a batch."""
+        """Keep the embeddings of a batch."""
         self.on_validation_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def on_test_epoch_end(self, trainer: Any, pl_module: Any) -> None:
@@ -143,39 +110,19 @@ class TwoStageKMeans(FederatedCallback):
     ) -> None:
         """Write the client's clusters."""
         if self._seen is not None:
-            write_clusters([self._seen], graph_ids(client, self._seen), client.name, trainer.run_folder / "clusters")
+            write_clusters([self._seen], self._seen.ids(client), client.name, trainer.run_folder / "clusters")
             self._last[client.name] = self._in_round[client.spec.client_id] = self._seen
 
     def on_round_end(self, trainer: FederatedTrainer, round_idx: int) -> None:
         """Leave sizes and pictures for TensorBoard, if this round was evaluated."""
         seen, self._in_round = self._in_round, {}
-        names = {spec.client_id: spec.name for spec in trainer.federation.specs}
-        sizes = trainer.federation.ranks.gather({k: each.clustering.sizes.tolist() for k, each in seen.items()})
-        record = trainer.record
-        for client, counts in sizes.items():
-            tags = [f"clusters/size_{k}/{safe_name(names[client])}" for k in range(len(counts))]
-            record.scalars.update(zip(tags, map(float, counts), strict=True))
-        if not sizes:
-            return
-        points = {k: (seen[k].zbar, seen[k].cluster, seen[k].classes) for k in list(sizes)[:DRAWN] if k in seen}
-        points = trainer.federation.ranks.gather(points)  # their owners may be other processes than the one that draws
-        if not trainer.is_global_zero:
-            return
-        for client, drawn in points.items():
-            figure = embedding_picture(*drawn, names[client])
-            record.figures[f"embeddings/{safe_name(names[client])}"] = figure
-        aggregator = trainer.federation.server.aggregator
-        if isinstance(aggregator, CommonKnowledge) and len(aggregator.memory.owner):
-            memory = aggregator.memory
-            order = by_owner(memory.owner, memory.number)
-            owners = [names[client] for client in memory.owner[order].tolist()]
-            record.figures["clusters/affinity"] = affinity_map(memory.affinity[order][:, order], owners)
+        record_clusters(trainer, seen)
 
     def on_federated_test_end(self, trainer: FederatedTrainer, metrics: Mapping[str, Mapping[str, float]]) -> None:
         """Write the embeddings of the round that was tested, pictures of them, and explanations."""
         for name, seen in self._last.items():
             base = trainer.run_folder / "clusters" / safe_name(name)
-            _write_embeddings(base.with_name(base.name + ".npz"), seen)
+            seen.save(base.with_name(base.name + ".npz"))
             embedding_picture(seen.zbar, seen.cluster, seen.classes, name).savefig(base.with_name(base.name + ".png"))
 
         for name, found in self._explained.items():
@@ -198,43 +145,15 @@ class TwoStageKMeans(FederatedCallback):
         facts = {} if federation is None else federation.server.payload(spec.client_id).facts
         wanted, seed = spec.sizes["num_clusters"], streams.seed("two_stage", spec.name)
         found = self.two_stage(zbar, ztil, wanted, seed, facts)
-        self._seen = Seen(zbar, ztil, classes, index, found)
-        _warn_collapse(spec.name, found, wanted)
-        for name, value in _scores(self._seen, seed).items():
+        self._seen = ClusteredGraphs(zbar, ztil, classes, index, found)
+        warn_collapse(spec.name, found, wanted)
+        for name, value in self._seen.scores(seed).items():
             module.log(f"{split}/{name}", value, batch_size=len(index))
 
 
-def _scores(seen: Seen, seed: int) -> dict[str, float]:
-    found = seen.clustering
-    scores = {f"{k}_refined": v for k, v in clustering_scores(found.labels, seen.classes).items() if k != "majority"}
-    inner = silhouette(seen.zbar, found.labels, seed)
-    return {
-        **scores,
-        **({} if inner is None else {"silhouette_refined": inner}),
-        "reassigned": float((found.labels != found.first).double().mean()),
-        "occupied": float(len(found.centers)),
-    }
-
-
-def _warn_collapse(name: str, found: Clustering, wanted: int) -> None:
-    if len(found.centers) < min(wanted, len(found.labels)):
-        rank_zero_warn(
-            f"client {name}: {len(found.centers)} of {wanted} clusters hold graphs: too few embeddings differ. Fewer "
-            "clusters, or more features or training, would help"
-        )
-
-
-def graph_ids(client: LocalClient, seen: Seen) -> Sequence[str]:
-    """Names of the client's graphs, or their positions where its data give none."""
-    collection = getattr(client.data, "collection", None)
-    if collection is not None:
-        ids: Sequence[str] = collection.graph_ids
-        return ids
-    return [str(i) for i in range(int(seen.index.max()) + 1)]
-
-
-def _write_embeddings(path: Path, seen: Seen) -> None:
-    order = seen.index.argsort()
-    np.savez(
-        path, invariant=seen.zbar[order].numpy(), variant=seen.ztil[order].numpy(), cluster=seen.cluster[order].numpy()
-    )
+def embeddings(module: EmbedsGraphs, outputs: Any, batch: Any) -> tuple[Tensor, Tensor]:
+    """Both embeddings of a batch: those that the step returned, or computed now."""
+    if isinstance(outputs, Mapping) and {"invariant", "variant"} <= outputs.keys():
+        return outputs["invariant"], outputs["variant"]
+    with torch.no_grad():
+        return module.embed_both(batch)

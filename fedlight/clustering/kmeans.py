@@ -1,13 +1,20 @@
-"""K-means that keeps its word on degenerate points."""
+"""K-means: scikit-learn's, the same for any number of threads, and one that keeps its word on degenerate points."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor
+
+from fedlight.clustering.centers import distances, exact, means
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 RESTARTS = 10
 # Equal graphs get embeddings that differ in the last digits of float32, by their places in batches.
@@ -32,19 +39,17 @@ class Partition:
         return len(self.centers)
 
 
-def distinct_points(points: Tensor) -> int:
-    """How many rows of ``[n, p]`` differ by more than rounding (1e-5 of the largest value)."""
-    values = points.detach().double().cpu()
-    steps = ((values - values[:1]) / _rounding(values)).round()
-    return len(torch.unique(steps, dim=0))
+def lloyd(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = None) -> Tensor:
+    """Clusters ``[n]`` int64 of ``points [n, p]``: ten k-means++ starts, or one run from ``start [K, p]``.
 
-
-def _rounding(values: Tensor) -> float:
-    return TOLERANCE * max(float(values.abs().max()), 1e-30)
+    With fewer points than clusters the number of clusters is that of the points; of equal points some stay empty.
+    """
+    count = min(num_clusters, len(points))
+    return _labels(_fit(points, count, seed, None if start is None else start[:count])).to(points.device)
 
 
 def kmeans(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = None) -> Partition:
-    """The best of ten starts of scikit-learn's K-means, and of one more from ``start``.
+    """The best of ten k-means++ starts, and of one more from ``start``.
 
     Never more clusters than distinct points, and no cluster is empty: fewer may come back.
 
@@ -54,51 +59,50 @@ def kmeans(points: Tensor, num_clusters: int, seed: int, start: Tensor | None = 
         seed: of the starts.
         start: ``[k', p]`` centres to start from, for example consensus prototypes; ignored unless k' = k.
     """
-    from sklearn.cluster import KMeans
-
-    values = np.ascontiguousarray(points.detach().double().cpu().numpy())
     count = min(num_clusters, distinct_points(points))
-    with threadpool_limits(limits=1):  # the order of sums over threads changes from run to run
-        run = KMeans(count, n_init=RESTARTS, random_state=seed % 2**32).fit(values)
-        if start is not None and len(start) == count:
-            guided = KMeans(count, init=start.detach().double().cpu().numpy(), n_init=1).fit(values)
-            run = guided if guided.inertia_ <= run.inertia_ else run
-    return _without_equal(points, torch.from_numpy(run.labels_.astype(np.int64)))
+    run = _fit(points, count, seed)
+    if start is not None and len(start) == count:
+        guided = _fit(points, count, seed, start)
+        run = guided if guided.inertia_ <= run.inertia_ else run
+    return _without_equal(points, _labels(run))
 
 
-def _without_equal(points: Tensor, labels: Tensor) -> Partition:
-    """Join clusters whose centres differ by rounding only."""
-    found = partition(points, labels)
-    close = squared_distances(found.centers, found.centers).sqrt() <= _rounding(points.detach().double().cpu())
-    return partition(points, close.int().argmax(1)[found.labels])
+def distinct_points(points: Tensor) -> int:
+    """How many rows of ``[n, p]`` differ by more than rounding (1e-5 of the largest value)."""
+    values = exact(points)
+    steps = ((values - values[:1]) / _rounding(values)).round()
+    return len(torch.unique(steps, dim=0))
 
 
 def partition(points: Tensor, labels: Tensor) -> Partition:
     """Means of given clusters; numbers without a point are closed up."""
     _, closed = torch.unique(labels, return_inverse=True)
-    return Partition(closed, means(points, closed, int(closed.max()) + 1))
+    return Partition(closed, means(exact(points), closed, int(closed.max()) + 1))
 
 
-def means(points: Tensor, labels: Tensor, num_clusters: int) -> Tensor:
-    """Mean of each cluster's points, ``[num_clusters, p]`` float64; 0 for an empty cluster."""
-    values = points.detach().double().cpu()
-    total = torch.zeros(num_clusters, values.shape[1], dtype=torch.float64).index_add_(0, labels, values)
-    return total / torch.bincount(labels, minlength=num_clusters).clamp_min(1)[:, None]
+def _fit(points: Tensor, count: int, seed: int, start: Tensor | None = None) -> KMeans:
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    random = {"init": "k-means++", "n_init": RESTARTS}
+    given = {"init": exact(start).numpy(), "n_init": 1} if start is not None else random
+    # The order of sums over threads changes from run to run.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters: some stay empty
+        model = KMeans(count, random_state=seed % 2**32, **given)
+        return model.fit(np.ascontiguousarray(exact(points).numpy()))
 
 
-def squared_distances(points: Tensor, centers: Tensor) -> Tensor:
-    """``[n, k]`` float64."""
-    values = points.detach().double().cpu()
-    return torch.cdist(values, centers.double().cpu(), compute_mode="donot_use_mm_for_euclid_dist").square()
+def _labels(found: KMeans) -> Tensor:
+    return torch.from_numpy(found.labels_.astype(np.int64))
 
 
-def nearest(points: Tensor, prototypes: Tensor, known: Tensor) -> Tensor:
-    """The nearest known prototype of each point, ``[n]`` int64.
+def _rounding(values: Tensor) -> float:
+    return TOLERANCE * max(float(values.abs().max()), 1e-30)
 
-    Args:
-        points: ``[n, p]``.
-        prototypes: ``[k, p]``.
-        known: ``[k]`` bool, at least one.
-    """
-    far = squared_distances(points, prototypes).masked_fill(~known.cpu(), torch.inf)
-    return far.argmin(1)
+
+def _without_equal(points: Tensor, labels: Tensor) -> Partition:
+    """Join clusters whose centres differ by rounding only."""
+    found = partition(points, labels)
+    close = distances(found.centers, found.centers) <= _rounding(exact(points))
+    return partition(points, close.int().argmax(1)[found.labels])

@@ -1,4 +1,4 @@
-"""Plain references beside every result: the commonest class, K-means on size, K-means on Weisfeiler-Lehman features.
+"""Plain references beside every result: the commonest class, K-means on size, degrees or Weisfeiler-Lehman labels.
 
 Shapes: G graphs of n nodes and E undirected edges in all.
 """
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from torch import Tensor
 
+from fedlight.datamodules.graph_collection.buckets import DEGREE_EDGES, degree_buckets
 from fedlight.metrics.clustering import clustering_scores
 
 WL_ITERATIONS, WL_DIMENSIONS = 2, 32
@@ -19,6 +20,13 @@ WL_ITERATIONS, WL_DIMENSIONS = 2, 32
 def log_size_features(num_nodes: Tensor, num_edges: Tensor) -> Tensor:
     """``ln(1 + nodes), ln(1 + edges)``, ``[G, 2]`` float64."""
     return torch.stack([num_nodes, num_edges], dim=1).double().log1p()
+
+
+def degree_features(degrees: Tensor, node_graph: Tensor, num_graphs: int) -> Tensor:
+    """``ln(1 + count)`` of each public degree bucket in each graph, ``[G, 12]`` float64; ``degrees [n]``."""
+    count = len(DEGREE_EDGES)
+    places = node_graph * count + degree_buckets(degrees)
+    return torch.bincount(places, minlength=num_graphs * count).view(num_graphs, count).double().log1p()
 
 
 def wl_labels(edges: Tensor, labels: Tensor, iterations: int = WL_ITERATIONS) -> list[Tensor]:

@@ -11,7 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedlight.clustering.kmeans import kmeans, means, squared_distances
+from fedlight.clustering.centers import distances, exact, means
+from fedlight.clustering.kmeans import kmeans
 from fedlight.metrics.clustering import silhouette
 
 Refine = Literal["similarity", "split_merge", "off"]
@@ -63,9 +64,14 @@ def refine_by_similarity(
 
 def _scaled_distances(points: Tensor, labels: Tensor, count: int) -> Tensor:
     """Squared distances to all means over the mean one to the own, ``[n, K]``."""
-    far = squared_distances(points, means(points, labels, count))
+    far = _squared_distances(points, labels, count)
     spread = far.gather(1, labels[:, None]).mean()
     return far / torch.where(spread < 1e-12, 1.0, spread)
+
+
+def _squared_distances(points: Tensor, labels: Tensor, count: int) -> Tensor:
+    values = exact(points)
+    return distances(values, means(values, labels, count)).square()
 
 
 def _better(invariant: Tensor, variant: Tensor, nearest: Tensor, labels: Tensor, eta: float) -> Tensor:
@@ -123,8 +129,8 @@ def _halves(points: Tensor, seed: int) -> Tensor | None:
 
 
 def _deviation_scaled(points: Tensor, labels: Tensor, count: int) -> Tensor:
-    spread = squared_distances(points, means(points, labels, count)).gather(1, labels[:, None]).mean()
-    return points.detach().double().cpu() / torch.where(spread < 1e-12, 1.0, spread).sqrt()
+    spread = _squared_distances(points, labels, count).gather(1, labels[:, None]).mean()
+    return exact(points) / torch.where(spread < 1e-12, 1.0, spread).sqrt()
 
 
 def _merge(position: Tensor, parts: Tensor, count: int) -> Tensor:
@@ -134,7 +140,7 @@ def _merge(position: Tensor, parts: Tensor, count: int) -> Tensor:
         total = int(parts.max()) + 1
         size = torch.bincount(parts, minlength=total).double()
         center = means(position, parts, total)
-        cost = squared_distances(center, center) * size[:, None] * size / (size[:, None] + size)
+        cost = distances(center, center).square() * size[:, None] * size / (size[:, None] + size)
         cost.fill_diagonal_(torch.inf)
         one, other = sorted(divmod(int(cost.argmin()), total))
         parts[parts == other] = one

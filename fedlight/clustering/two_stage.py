@@ -9,7 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedlight.clustering.kmeans import kmeans, means, nearest, partition, squared_distances
+from fedlight.clustering.centers import distances, exact, means, nearest
+from fedlight.clustering.kmeans import kmeans, partition
 from fedlight.clustering.mixture import gaussian_mixture
 from fedlight.clustering.num_clusters import estimate_num_clusters
 from fedlight.clustering.refinement import Refine, refine
@@ -110,8 +111,8 @@ def _prototypes(facts: Mapping[str, float | Tensor], width: int) -> tuple[Tensor
 
 
 def _described(zbar: Tensor, first: Tensor, labels: Tensor, confidence: Tensor | None) -> Clustering:
-    centers = means(zbar, labels, int(labels.max()) + 1)
-    far = squared_distances(zbar, centers).sqrt()
+    centers = means(exact(zbar), labels, int(labels.max()) + 1)
+    far = distances(exact(zbar), centers)
     own = far.gather(1, labels[:, None])[:, 0]
     if confidence is None:
         others = far.scatter(1, labels[:, None], torch.inf).amin(1)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from fedlight.clustering.centers import means
+from fedlight.clustering.kmeans import lloyd
+from fedlight.clustering.matching import naming
 from fedlight.clustering.num_clusters import MOST_CLUSTERS, estimate_num_clusters
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
-from fedlight.models.invariant_gnn.pseudo_clusters import kmeans, means_of, naming
 from fedlight.models.invariant_gnn.separation_loss import Targets
 
 
@@ -81,9 +83,9 @@ class ClusterState(nn.Module):
         if not self.num_clusters:
             self.count.fill_(estimate_num_clusters(local.invariant, seed))
         start = self._start(local, from_previous)
-        found = kmeans(local.invariant, self.num_clusters, seed, start)
+        found = lloyd(local.invariant, self.num_clusters, seed, start)
         before = self.assignment[local.index]
-        labels = naming(before, found.labels, self.num_clusters)[found.labels]
+        labels = naming(before, found, self.num_clusters)[found]
         self.reassigned.copy_(((labels != before) & (before >= 0)).float().mean())
         self.assignment.fill_(-1)
         self.assignment[local.index] = labels
@@ -92,8 +94,8 @@ class ClusterState(nn.Module):
 
     def look(self, local: LocalGraphs) -> None:
         """Take the clusters' centres from today's embeddings."""
-        means = means_of(local.invariant, self.assignment[local.index], self.num_clusters)
-        self.centers[: len(means)] = means.to(self.centers)
+        found = means(local.invariant, self.assignment[local.index], self.num_clusters)
+        self.centers[: len(found)] = found.to(self.centers)
 
     def targets(self, index: Tensor) -> Targets:
         """The pseudo-clusters of some graphs, the dispatched prototypes and the centres."""
@@ -103,7 +105,7 @@ class ClusterState(nn.Module):
     def _start(self, local: LocalGraphs, from_previous: bool) -> Tensor | None:
         if not (self.has_dispatched or from_previous):
             return None
-        own = means_of(local.invariant, self.assignment[local.index], self.num_clusters)
+        own = means(local.invariant, self.assignment[local.index], self.num_clusters)
         sent = self.dispatched[: len(own)].to(own)
         start = torch.where(sent.isfinite(), sent, own)
         return start if bool(start.isfinite().all()) else None

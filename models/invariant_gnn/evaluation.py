@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from fedlight.client import ClientModule
+from fedlight.clustering.matching import naming
 from fedlight.clustering.num_clusters import estimate_num_clusters
 from fedlight.metrics.clustering import clustering_scores, silhouette
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind, FinalClusters, NearestCenter, fit_clusters
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
 from fedlight.models.invariant_gnn.prediction import GraphClusters
-from fedlight.models.invariant_gnn.pseudo_clusters import naming
 from fedlight.streams import Streams
 
 LabelFrom = Literal["own", "prototype"]
@@ -59,9 +59,9 @@ class ClusteringMixin(ClientModule):
         """Forget the last evaluation."""
         self._seen = []
 
-    def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Embed the graphs."""
-        self._embed(batch)
+    def validation_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
+        """Embed the graphs; the embeddings, ``invariant`` and ``variant``, are for callbacks."""
+        return self._embed(batch)
 
     def on_validation_epoch_end(self) -> None:
         """Cluster, score and log."""
@@ -71,9 +71,9 @@ class ClusteringMixin(ClientModule):
         """Forget the last evaluation."""
         self._seen = []
 
-    def test_step(self, batch: Any, batch_idx: int) -> None:
-        """Embed the graphs."""
-        self._embed(batch)
+    def test_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
+        """Embed the graphs; the embeddings, ``invariant`` and ``variant``, are for callbacks."""
+        return self._embed(batch)
 
     def on_test_epoch_end(self) -> None:
         """Cluster, score and log."""
@@ -111,8 +111,10 @@ class ClusteringMixin(ClientModule):
         own = self.label_from == "own" or not self.clusters.has_dispatched
         return NearestCenter((self.clusters.centers if own else self.clusters.dispatched).clone())
 
-    def _embed(self, batch: Any) -> None:
-        self._seen.append((*self.embed_both(batch), batch.y, batch.index))
+    def _embed(self, batch: Any) -> dict[str, Tensor]:
+        invariant, variant = self.embed_both(batch)
+        self._seen.append((invariant, variant, batch.y, batch.index))
+        return {"invariant": invariant, "variant": variant}
 
     def _finish(self, split: str) -> None:
         count = 0

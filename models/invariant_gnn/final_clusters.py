@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from typing import Literal, NamedTuple
 
-import numpy as np
 import torch
-from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from fedlight.models.invariant_gnn.pseudo_clusters import distances, kmeans
+from fedlight.clustering.centers import distances, means
+from fedlight.clustering.kmeans import lloyd
+from fedlight.clustering.mixture import PlaneMixture
 
 ClusterKind = Literal["kmeans", "gmm"]
-COMPONENTS, MIXTURE_STARTS, REGULARISATION = 2, 3, 1e-4
 
 
 class Assigned(NamedTuple):
@@ -71,9 +66,7 @@ class NearestCenter(FinalClusters):
 
 
 class Mixture(FinalClusters):
-    """A Gaussian mixture with full covariances on the two principal components of ``[zbar, ztil]``.
-
-    Confidence is the posterior; distance that to the component's mean in the plane.
+    """A :class:`~fedlight.clustering.mixture.PlaneMixture` of ``[zbar, ztil]``; confidence is the posterior.
 
     Args:
         invariant, variant: ``[n, p]`` embeddings to fit; n at least 2.
@@ -82,34 +75,16 @@ class Mixture(FinalClusters):
     """
 
     def __init__(self, invariant: Tensor, variant: Tensor, num_clusters: int, seed: int) -> None:
-        both = _side_by_side(invariant, variant)
-        with threadpool_limits(limits=1), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            self.plane = PCA(min(COMPONENTS, *both.shape), random_state=seed % 2**32).fit(both)
-            self.mixture = GaussianMixture(
-                min(num_clusters, len(both)),
-                n_init=MIXTURE_STARTS,
-                reg_covar=REGULARISATION,
-                random_state=seed % 2**32,
-            ).fit(self.plane.transform(both))
+        self.mixture = PlaneMixture(torch.cat([invariant, variant], dim=1), num_clusters, seed)
 
     def _assign(self, invariant: Tensor, variant: Tensor) -> Assigned:
         """The most likely component."""
-        points = self.plane.transform(_side_by_side(invariant, variant))
-        posterior = self.mixture.predict_proba(points)
-        labels = posterior.argmax(1)
-        distance = np.linalg.norm(points - self.mixture.means_[labels], axis=1)
-        arrays = (labels.astype(np.int64), posterior.max(1), distance)
-        return Assigned(*(torch.from_numpy(each).to(invariant.device) for each in arrays))
+        return Assigned(*self.mixture.assign(torch.cat([invariant, variant], dim=1)))
 
 
 def fit_clusters(kind: ClusterKind, invariant: Tensor, variant: Tensor, num_clusters: int, seed: int) -> FinalClusters:
     """``kmeans``: on zbar, ten restarts. ``gmm``: :class:`Mixture` (K-means where there is a single graph)."""
     if kind == "gmm" and len(invariant) > 1:
         return Mixture(invariant, variant, num_clusters, seed)
-    return NearestCenter(kmeans(invariant, num_clusters, seed).centers)
-
-
-def _side_by_side(invariant: Tensor, variant: Tensor) -> np.ndarray:
-    joined: np.ndarray = torch.cat([invariant, variant], dim=1).detach().double().cpu().numpy()
-    return joined
+    count = min(num_clusters, len(invariant))
+    return NearestCenter(means(invariant, lloyd(invariant, count, seed), count))

@@ -6,7 +6,8 @@ import warnings
 
 import torch
 
-from fedlight.clustering.kmeans import distinct_points, kmeans, nearest, partition
+from fedlight.clustering.kmeans import distinct_points, kmeans, lloyd, partition
+from tests.clustering.points import BLOBS, TRUE
 
 
 def blobs(count: int = 30, clusters: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -57,10 +58,21 @@ def test_numbers_without_points_are_closed_up() -> None:
     assert found.labels.tolist() == [1, 0, 1] and found.centers.tolist() == [[3.0], [3.0]]
 
 
-def test_nearest_known_prototype() -> None:
-    points, prototypes = torch.tensor([[0.0], [9.0]]), torch.tensor([[0.0], [8.0], [3.0]])
-    assert nearest(points, prototypes, torch.tensor([True, True, True])).tolist() == [0, 1]
-    assert nearest(points, prototypes, torch.tensor([False, False, True])).tolist() == [2, 2]
+def test_a_seed_decides_whatever_the_global_generator() -> None:
+    points = torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
+    first = lloyd(points, 4, 3)
+    torch.rand(7)
+    assert torch.equal(first, lloyd(points, 4, 3))
+
+
+def test_a_start_keeps_the_numbers_of_its_centres() -> None:
+    start = torch.tensor([[40.0] * 3, [0.0] * 3, [20.0] * 3])
+    assert torch.equal(lloyd(BLOBS, 3, 0, start), torch.tensor([1, 2, 0])[TRUE])
+
+
+def test_fewer_or_equal_points_than_clusters() -> None:
+    assert sorted(lloyd(BLOBS[[0, 20]], 5, 0).tolist()) == [0, 1]
+    assert len(lloyd(torch.ones(6, 2), 3, 0).unique()) == 1
 
 
 def test_distinct_points() -> None:

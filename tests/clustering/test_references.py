@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from fedlight.clustering.kmeans import kmeans
-from fedlight.clustering.references import log_size_features, majority_scores, wl_features, wl_labels
+from fedlight.clustering.references import degree_features, log_size_features, majority_scores, wl_features, wl_labels
 from fedlight.metrics.clustering import clustering_scores
 from tests.shared_data import shared
 
@@ -13,6 +13,11 @@ from tests.shared_data import shared
 def test_log_size() -> None:
     found = log_size_features(torch.tensor([0, 1]), torch.tensor([2, 0]))
     torch.testing.assert_close(found.exp(), torch.tensor([[1.0, 3.0], [2.0, 1.0]]).double())
+
+
+def test_degrees_are_counted_in_public_buckets() -> None:
+    found = degree_features(torch.tensor([0, 2, 2, 7]), torch.tensor([0, 0, 0, 1]), 2).expm1()
+    assert found[0, :3].round().tolist() == [1, 0, 2] and found[1, 6].round() == 1 and found.sum().round() == 4
 
 
 def test_weisfeiler_lehman_by_hand() -> None:

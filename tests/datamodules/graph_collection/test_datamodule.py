@@ -90,6 +90,13 @@ def test_loaders(tmp_path: Path) -> None:
     assert sorted(seen) == list(range(10)) and seen != sorted(seen)
 
 
+@pytest.mark.parametrize(("graphs", "steps"), [(5, 1), (65, 2), (192, 3), (400, 3)])
+def test_steps_of_an_epoch_do_not_grow_with_a_large_client(graphs: int, steps: int) -> None:
+    data = GraphCollectionDataModule(SyntheticMotifs(graphs=graphs), clients=["molecules_0"])
+    data.setup()
+    assert len(list(data.client(0).train_dataloader())) == steps
+
+
 def test_evaluation_leaves_the_global_generator_alone() -> None:
     data = GraphCollectionDataModule(SyntheticMotifs(graphs=5))
     data.setup()

@@ -8,7 +8,7 @@ import torch
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
 from fedlight.models.invariant_gnn.graphs import Graphs
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
-from tests.models.invariant_gnn.test_pseudo_clusters import BLOBS, TRUE
+from tests.clustering.points import BLOBS, TRUE
 
 
 def seen(points: torch.Tensor, index: torch.Tensor | None = None) -> LocalGraphs:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind, NearestCenter, fit_clusters
-from tests.models.invariant_gnn.test_pseudo_clusters import BLOBS, TRUE
+from tests.clustering.points import BLOBS, TRUE
 
 
 def test_confidence_and_distance_of_the_nearest_centre() -> None:

@@ -8,7 +8,8 @@ import lightning
 import pytest
 import torch
 
-from fedlight.clustering.kmeans import kmeans, nearest
+from fedlight.clustering.centers import nearest
+from fedlight.clustering.kmeans import kmeans
 from fedlight.datamodules.graph_collection import GraphCollectionDataModule, SyntheticMotifs, TUDatasets
 from fedlight.metrics.clustering import clustering_scores
 from fedlight.models.invariant_gnn import InvariantGNNClient
@@ -39,6 +40,17 @@ def test_the_budget_keeps_the_mean_masks_in_the_middle_and_clusters_beat_the_maj
     _, masks = module.masks(batch)
     for mask in (masks.edges, masks.attributes):
         assert 0.3 < float(mask.mean()) < 0.7
+
+
+def test_a_client_with_fewer_graphs_than_a_batch_trains() -> None:
+    data = GraphCollectionDataModule(SyntheticMotifs(graphs=7), num_clusters=2, batch_size=64)
+    data.setup()
+    module = InvariantGNNClient(width=8).for_client(data.clients[0], seed=0)
+    before = {name: each.clone() for name, each in module.named_parameters()}
+    trainer = lightning.Trainer(max_epochs=4, num_sanity_val_steps=0, **QUIET)
+    trainer.fit(module, datamodule=data.client(0))
+    assert all(not torch.equal(before[name], each) for name, each in module.named_parameters())
+    assert module.clusters.has_clusters
 
 
 def test_centres_of_several_clients_serve_each_of_them() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedlight.clustering.kmeans import kmeans, nearest
+from fedlight.clustering.centers import nearest
+from fedlight.clustering.kmeans import kmeans
 from fedlight.datamodules.graph_collection import (
     ClassShareDivision,
     CollectionFolders,
