@@ -21,10 +21,9 @@ from statistics import mean
 from typing import Final
 
 from benchmarks.graph_references import SCORES, Scores, write
-from fedlight.summaries import ALL
+from fedlight.summaries import ALL, ALL_MACRO
 
 STAGES: Final = ("", "_refined")
-OVERALL: Final = (ALL, "all_macro")
 Choice = tuple[str, str, int]
 """Method, stage, round."""
 
@@ -35,7 +34,7 @@ def read_choices(run: Path) -> dict[Choice, Scores]:
     found: dict[Choice, Scores] = defaultdict(lambda: defaultdict(dict))
     with (run / "metrics.csv").open(newline="", encoding="utf-8") as file:
         for line in csv.DictReader(file):
-            if line["split"] != "val" or line["client"] in OVERALL:
+            if line["split"] != "val" or line["client"] in (ALL, ALL_MACRO):
                 continue
             for stage in STAGES:
                 if line["metric"] in [score + stage for score in SCORES]:

@@ -204,7 +204,8 @@ class Federation:
         if fault:
             return Message({}, fault, 0, 0, client.bytes_down)
         uncoded = num_bytes(client.shared_state())
-        return Message(client.report, None, client.bytes_up(), uncoded, client.bytes_down)
+        coded = uncoded if client.uplink is None else client.uplink.num_bytes
+        return Message(client.report, None, coded, uncoded, client.bytes_down)
 
     def _aggregate(self, record: Round, messages: Mapping[int, Mapping[str, Any]]) -> None:
         record.dropped = {c: m["fault"] for c, m in messages.items() if m["fault"]}

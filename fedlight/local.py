@@ -94,10 +94,6 @@ class LocalClient:
         """What the server has of the update just trained: the shared state, or what it decoded."""
         return self.shared_state() if self.uplink is None else self.uplink.references
 
-    def bytes_up(self) -> int:
-        """What that update took on the wire."""
-        return num_bytes(self.shared_state()) if self.uplink is None else self.uplink.num_bytes
-
     def _fuse_part(self, name: str, own: Part, received: Part, share: float) -> Part:
         if isinstance(received, Tensor):
             assert isinstance(own, Tensor)

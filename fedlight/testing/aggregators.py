@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 from collections.abc import Callable, Mapping
 
 import torch
@@ -11,7 +10,7 @@ import torch
 from fedlight.aggregators import Aggregator
 from fedlight.ranks import Ranks
 from fedlight.tables import RowTable, SharedState, clone, tensor_of
-from fedlight.testing.checks import Check, all_checks, require, require_close
+from fedlight.testing.checks import Check, all_checks, require, require_close, through_a_file
 from fedlight.testing.thread_ranks import in_threads
 from fedlight.testing.trial import AggregatorCase, Trial
 
@@ -105,10 +104,7 @@ def memory_survives_a_checkpoint(case: AggregatorCase) -> None:
     """Saved, loaded without running any code, and continued: as if nothing had happened."""
     going, resumed = Trial(case), Trial(case)
     going.run()
-    file = io.BytesIO()
-    torch.save({"server": going.server.state_dict(), "groups": going.server.group_states()}, file)
-    file.seek(0)
-    saved = torch.load(file, weights_only=True)
+    saved = through_a_file({"server": going.server.state_dict(), "groups": going.server.group_states()})
     resumed.train(0)
     resumed.server.load_state_dict(saved["server"])
     resumed.server.groups.clear()

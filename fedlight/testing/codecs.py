@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from fedlight.codecs.uplink import Uplink, Upload
 from fedlight.payload import Payload
 from fedlight.streams import Streams
 from fedlight.tables import RowIndex, RowTable, SharedState, tensor_of
-from fedlight.testing.checks import Check, all_checks, require, require_close
+from fedlight.testing.checks import Check, all_checks, require, require_close, through_a_file
 
 ROWS, WIDTH = 12, 8
 
@@ -82,7 +81,7 @@ def the_message_holds_all_that_is_needed(case: CodecCase) -> None:
     message = codec.encode(drawn(ROWS, WIDTH))
     told = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(message))
     require(message.num_bytes == told, f"{told} bytes were said to be {message.num_bytes}")
-    received = _unpacked(_through_a_file(_packed(message)))
+    received = _unpacked(through_a_file(_packed(message)))
     require(torch.equal(case.make().decode(received), codec.decode(message)), "the other side decodes something else")
 
 
@@ -135,7 +134,7 @@ def memory_survives_a_checkpoint(case: CodecCase) -> None:
     """Saved, loaded without running any code, and continued: as if nothing had happened."""
     going, resumed = begun(case), begun(case)
     send(going, 0)
-    resumed.load_state_dict(_through_a_file(going.state_dict()), torch.device("cpu"))
+    resumed.load_state_dict(through_a_file(going.state_dict()), torch.device("cpu"))
     for round_idx in (1, 2):
         expected, found = send(going, round_idx), send(resumed, round_idx)
         require_close(found.state, expected.state, f"round {round_idx} after resuming", atol=0)
@@ -188,14 +187,6 @@ def _packed(message: Message) -> dict[str, Any]:
 
 def _unpacked(packed: Mapping[str, Any]) -> Message:
     return Message(tuple(packed["body"]), packed["header"], tuple(_unpacked(each) for each in packed["inner"]))
-
-
-def _through_a_file(values: dict[str, Any]) -> dict[str, Any]:
-    file = io.BytesIO()
-    torch.save(values, file)
-    file.seek(0)
-    loaded: dict[str, Any] = torch.load(file, weights_only=True)
-    return loaded
 
 
 RULES: tuple[Callable[[CodecCase], None], ...] = (

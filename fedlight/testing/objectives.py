@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ from fedlight.objectives import ExchangingObjective, Objective
 from fedlight.streams import Streams
 from fedlight.tables import RowTable, SharedState, is_companion, layout_name, schema_of, tensor_of
 from fedlight.testing.boring import BoringClient, BoringData
-from fedlight.testing.checks import Check, all_checks, require
+from fedlight.testing.checks import Check, all_checks, require, through_a_file
 
 TAKEN = {"loss", "num_examples", "positive", "negative"}
 
@@ -196,10 +195,7 @@ def memory_can_be_taken_back_and_saved(case: ObjectiveCase) -> None:
         objective.receive(moment.client, _drawn(moment.sent, moment.generator), moment.memory)
         objective.finish(moment.client, moment.anchor, 0.5, moment.memory)
     require(all(torch.equal(*pair) for pair in kept.values()), "a tensor of the memory was written into")
-    file = io.BytesIO()
-    torch.save(moment.memory, file)
-    file.seek(0)
-    loaded = torch.load(file, weights_only=True)
+    loaded = through_a_file(moment.memory)
     require(all(torch.equal(loaded[n], t) for n, t in moment.memory.items()), "the memory does not survive a file")
 
 
