@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from jsonargparse.typing import NonNegativeInt, PositiveInt
-from lightning.fabric.utilities.rank_zero import rank_zero_info
 from lightning.pytorch import Callback
 
-from fedlight import checkpoint as checkpoints
+from fedlight import resuming
 from fedlight.aggregators import Aggregator, FedAvg
 from fedlight.callbacks import FederatedCheckpoint, FederatedEarlyStopping, RoundProgress, TensorBoardCurves
 from fedlight.checkpoint import Checkpoint
 from fedlight.client import ClientModule
 from fedlight.codecs import Codec
 from fedlight.data import FederatedDataModule
-from fedlight.errors import CheckpointError, ConfigurationError
+from fedlight.errors import ConfigurationError
 from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric, own_port
 from fedlight.federation import EvaluateOn, Federation, Split
 from fedlight.fit_loop import FitLoop
 from fedlight.hooks import Hooks
-from fedlight.identity import check_continues, describe
 from fedlight.loops import ClientLoop
 from fedlight.objectives import Objective
 from fedlight.privacy.client_level import ClientPrivacy
 from fedlight.ranks import Ranks
 from fedlight.rounds import Progress, Round
-from fedlight.run_folder import MetricsTable, find_checkpoint, new_version, remove_unused, write_json
+from fedlight.run_folder import MetricsTable, new_version, remove_unused, write_json
 from fedlight.sampling import UniformSampler
 from fedlight.streams import root_seed
 from fedlight.summaries import Scores
@@ -165,6 +162,10 @@ class FederatedTrainer:
         """The round under way, from 0."""
         return self.record.idx
 
+    def save_checkpoint(self, which: Literal["last", "best"]) -> None:
+        """Save everything under ``checkpoints/<which>``; to be called on all ranks."""
+        resuming.save(self, which)
+
     # entry points
 
     def fit(
@@ -215,7 +216,7 @@ class FederatedTrainer:
             return self.fabric.launch(cast(Callable[..., Any], _in_process), self, work, model, data, *args)
 
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
-        source = self._find(ckpt_path, "last") if ckpt_path else None
+        source = resuming.find(self, ckpt_path, "last") if ckpt_path else None
         self.run_folder = source.run_folder if source else self._new_folder()
         begun = False
         try:
@@ -247,50 +248,26 @@ class FederatedTrainer:
         with ranks.together():
             data.setup(stage)
         self.model, self.datamodule = model, data
-        self._fingerprints = data.fingerprints()  # hashes all data, so once and not at every checkpoint
+        self.fingerprints = data.fingerprints()  # hashes all data, so once and not at every checkpoint
         loop = ClientLoop(self.fabric, self.hooks, self.objectives, self.local_epochs, self.keep_optimizer)
         with ranks.together():
+            seed = root_seed() if source is None else resuming.seed_of(source)
             self.federation = federation = Federation(
                 self.fabric, model, data, self.aggregator, self.sampler, loop, self.hooks,
-                self._seed(source), self.evaluate_on, self.min_clients, self.private, self.privacy, self.codec,
+                seed, self.evaluate_on, self.min_clients, self.private, self.privacy, self.codec,
             )  # fmt: skip
         federation.agree()
         if source is None:
             federation.start()
         else:
             with ranks.together():
-                self._restore_state(source, stage)
+                resuming.restore(self, source, training=stage == "fit")
         self.hooks.federation("setup", model, stage)
         if stage == "fit" and self.is_global_zero:
             (self.run_folder / "summary.json").unlink(missing_ok=True)
             self.metrics = MetricsTable(self.run_folder / "metrics.csv", self.progress.round)
             write_json(self.run_folder / "data_report.json", data.data_report())
         return federation
-
-    def _restore_state(self, source: Checkpoint, stage: str) -> None:
-        """Bring the federation to where the checkpoint was; a run that goes on must hold the best that it will test."""
-        training = stage == "fit"
-        check_continues(source.folder, source.manifest, self._identity(), training=training)
-        state = self.federation.load(source)
-        self.progress = Progress(**source.manifest["progress"])
-        self._load_callbacks(state["callbacks"])
-        if training and self.progress.best_round is not None:
-            self._need_best(source)
-        if training and self.progress.round >= self.max_rounds:
-            rank_zero_info(
-                f"{self.run_folder}: already at {self.progress.round} rounds of {self.max_rounds}, nothing to train; "
-                "raise trainer.max_rounds to go on"
-            )
-
-    def _need_best(self, source: Checkpoint) -> None:
-        best = self.run_folder / "checkpoints" / "best"
-        try:
-            Checkpoint(best)
-        except CheckpointError as error:
-            raise CheckpointError(
-                f"{error}; the run would test its best round {1 + (self.progress.best_round or 0)} in the end: bring "
-                f"it back, or copy {source.folder} there to give that round up"
-            ) from error
 
     def _finish(self, federation: Federation) -> FitResult:
         best = self.run_folder / "checkpoints" / "best"
@@ -336,59 +313,9 @@ class FederatedTrainer:
     def _restore(
         self, model: ClientModule, data: FederatedDataModule, stage: str, ckpt_path: str | None
     ) -> tuple[Federation, Checkpoint]:
-        source = self._find(ckpt_path, "best")
+        source = resuming.find(self, ckpt_path, "best")
         self.run_folder = source.run_folder
         return self._build(model, data, stage, source), source
-
-    # checkpoints
-
-    def save_checkpoint(self, which: Literal["last", "best"]) -> None:
-        """Save everything under ``checkpoints/<which>``; to be called on all ranks."""
-        federation = self.federation
-        manifest = {
-            "clients": [spec.name for spec in federation.specs],
-            "seed": federation.streams.root,
-            "progress": vars(self.progress),
-            "groups": federation.server.group_numbers(),
-            **self._identity(),
-        }
-        callbacks = {callback.state_key: callback.state_dict() for callback in self.callbacks}
-        server = {**federation.server.state_dict(), "callbacks": callbacks}
-        folder = self.run_folder / "checkpoints" / which
-        checkpoints.save(
-            folder, federation.ranks, manifest, server, federation.server.group_states(), federation.client_states()
-        )
-
-    def _identity(self) -> dict[str, Any]:
-        """What a checkpoint was made with; see :mod:`fedlight.identity`."""
-        method = {
-            "name": self.method,
-            "aggregator": describe(self.aggregator),
-            "objectives": describe(self.objectives),
-            **({"private": self.private} if self.private else {}),
-            **({"privacy": describe(self.privacy)} if self.privacy else {}),
-            **({"codec": describe(self.codec.stages)} if self.codec else {}),
-            "local_epochs": self.local_epochs,
-            "sampler": describe(self.sampler),
-            "keep_optimizer": self.keep_optimizer,
-            "evaluate_on": self.evaluate_on,
-        }
-        return {"model": self.model.identity(), "method": method, "data": self._fingerprints}
-
-    def _load_callbacks(self, states: dict[str, Any]) -> None:
-        for callback in self.callbacks:
-            if states.get(callback.state_key):
-                callback.load_state_dict(states[callback.state_key])
-
-    def _find(self, ckpt_path: str | None, of_run: Literal["last", "best"]) -> Checkpoint:
-        source = Checkpoint(find_checkpoint(ckpt_path, Path(self.default_root_dir), self.name, of_run))
-        fell_back = source.folder.name == "last" and Path(ckpt_path or of_run).name != "last"
-        if of_run == "best" and fell_back and source.manifest["progress"]["best_round"] is not None:
-            raise CheckpointError(
-                f"{source.folder.with_name('best')}: is gone, though the run had a best round; name {source.folder} to "
-                "use its last round instead"
-            )
-        return source
 
     def _new_folder(self) -> Path:
         """Rank 0 creates the folder; if it can't, all ranks fail."""
@@ -402,15 +329,6 @@ class FederatedTrainer:
         if folder is None:
             raise ConfigurationError(fault)
         return Path(folder)
-
-    @staticmethod
-    def _seed(source: Checkpoint | None) -> int:
-        if source is None:
-            return root_seed()
-        seed: int = source.manifest["seed"]
-        if "PL_GLOBAL_SEED" in os.environ and root_seed() != seed:
-            raise CheckpointError(f"{source.folder}: was trained with seed {seed}, not {root_seed()}; use that seed")
-        return seed
 
 
 def _in_process(fabric: FederationFabric, trainer: FederatedTrainer, work: Callable[..., Any], *args: Any) -> Any:
