@@ -359,6 +359,11 @@ class FederatedTrainer:
             folder, federation.ranks, manifest, server, federation.server.group_states(), federation.client_states()
         )
 
+    def name_best_last(self) -> None:
+        """Make the best checkpoint the last one too; to be called on all ranks."""
+        folder = self.run_folder / "checkpoints"
+        checkpoints.duplicate(folder / "best", folder / "last", self.federation.ranks)
+
     def _identity(self) -> dict[str, Any]:
         """What a checkpoint was made with; see :mod:`fedlight.identity`."""
         method = {
