@@ -71,7 +71,8 @@ class Neighbours:
         if not len(self.column):
             return x.new_zeros(0)
         pattern = self._matrix(x.new_zeros(len(self.column)))
-        return torch.sparse.sampled_addmm(pattern, x, y.T, beta=0.0).values()
+        found: Tensor = torch.sparse.sampled_addmm(pattern, x, y.T, beta=0.0).values()
+        return found
 
     def _matrix(self, values: Tensor) -> Tensor:
         shape = (self.num_nodes, self.num_nodes)
@@ -86,7 +87,7 @@ class _Sums(torch.autograd.Function):
         return neighbours.multiply(weight, x)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         (x, weight), neighbours, grad = ctx.saved_tensors, ctx.neighbours, grad.contiguous()
         by_x = neighbours.multiply(weight, grad) if ctx.needs_input_grad[0] else None
@@ -102,7 +103,7 @@ class _Dots(torch.autograd.Function):
         return neighbours.products(x, x)[neighbours.place[0]]
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (x,) = ctx.saved_tensors
         return ctx.neighbours.multiply(grad, x), None

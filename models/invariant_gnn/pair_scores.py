@@ -21,7 +21,8 @@ def pair_scores(first: Tensor, second: Tensor, weight: Tensor, edges: Tensor, ne
     Nothing of size ``m * h`` is kept for the gradient; it is computed again.
 
     Args:
-        first, second: ``[n, h]``, what a node says as the first and as the second end.
+        first: ``[n, h]``, what a node says as the first end.
+        second: ``[n, h]``, and as the second.
         weight: ``[h]``.
         edges: ``[2, m]``.
         neighbours: of the same edges.
@@ -41,11 +42,11 @@ class _PairScores(torch.autograd.Function):
         ctx.neighbours = neighbours
         ctx.save_for_backward(ends, weight)
         other, twice = _swapped(ends), torch.cat([weight, weight]) / 2
-        parts = [ends[u].add_(other[v]).relu_() @ twice for u, v in edges.split(BLOCK, dim=1)]
-        return torch.cat(parts)
+        pairs = edges.split(BLOCK, dim=1)
+        return torch.cat([ends.index_select(0, u).add_(other.index_select(0, v)).relu_() @ twice for u, v in pairs])
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         (ends, weight), neighbours = ctx.saved_tensors, ctx.neighbours
         other, half = _swapped(ends), len(weight)
@@ -53,7 +54,7 @@ class _PairScores(torch.autograd.Function):
         by_ends, by_weight = torch.zeros_like(ends), torch.zeros_like(weight)
         for rows, entries in _blocks(neighbours.row_ptr):
             row_ptr = neighbours.row_ptr[rows.start : rows.stop + 1] - entries.start
-            here, chosen = by_entry[entries], other[neighbours.column[entries]]
+            here, chosen = by_entry[entries], other.index_select(0, neighbours.column[entries])
             hidden = chosen.add_(ends[rows].repeat_interleave(row_ptr.diff(), dim=0)).relu_()
             by_weight += here @ hidden[:, :half]
             shape = (len(row_ptr) - 1, len(here))
