@@ -26,14 +26,14 @@ class WeightedGINConv(nn.Module):
         self.nn = nn.Sequential(nn.Linear(width + more, width), nn.ReLU(), nn.Linear(width, width))
         self.eps = nn.Parameter(torch.zeros(1))
 
-    def forward(self, x: Tensor, neighbours: Neighbours, weight: Tensor) -> Tensor:
-        """Shapes: ``x [n, width + more]``, ``weight [m]`` of the undirected edges; ``[n, width]``."""
-        mixed: Tensor = self.nn(self.aggregate_neighbours(x, neighbours, weight))
+    def forward(self, x: Tensor, neighbours: Neighbours, values: Tensor) -> Tensor:
+        """Shapes: ``x [n, width + more]``, ``values [2m]`` the edges' weights at both ends; ``[n, width]``."""
+        mixed: Tensor = self.nn(self.aggregate_neighbours(x, neighbours, values))
         return mixed
 
-    def aggregate_neighbours(self, x: Tensor, neighbours: Neighbours, weight: Tensor) -> Tensor:
+    def aggregate_neighbours(self, x: Tensor, neighbours: Neighbours, values: Tensor) -> Tensor:
         """What goes into the MLP."""
-        return neighbours.sums(x, weight) + (1.0 + self.eps) * x
+        return neighbours.sums(x, values) + (1.0 + self.eps) * x
 
 
 class GIN(nn.Module):
@@ -57,9 +57,9 @@ class GIN(nn.Module):
 
         ``beside`` holds ``[n, more]`` for each layer.
         """
-        outputs = []
+        values, outputs = neighbours.both(weight), []
         for number, layer in enumerate(self.layers):
             taken = x if beside is None else torch.cat([x, beside[number]], dim=1)
-            x = torch.relu(layer(taken, neighbours, weight))
+            x = torch.relu(layer(taken, neighbours, values))
             outputs.append(x)
         return torch.cat(outputs, dim=1)

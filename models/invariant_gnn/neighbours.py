@@ -22,10 +22,10 @@ class Neighbours:
     """Undirected edges as the rows of a symmetric sparse matrix (CSR), each edge twice.
 
     Shapes:
-        row_ptr: ``[n + 1]`` int64: the entries of node v are ``row_ptr[v]`` up to ``row_ptr[v + 1]``.
-        column: ``[2m]`` int64, the neighbour of each entry.
-        edge: ``[2m]`` int64, the undirected edge of each entry.
-        place: ``[2, m]`` int64, where the two entries of each edge are, that of ``edges[1]`` first.
+        row_ptr: ``[n + 1]`` int32: the entries of node v are ``row_ptr[v]`` up to ``row_ptr[v + 1]``.
+        column: ``[2m]`` int32, the neighbour of each entry.
+        edge: ``[2m]`` int32, the undirected edge of each entry.
+        place: ``[2, m]`` int32, where the two entries of each edge are, that of ``edges[1]`` first.
     """
 
     row_ptr: Tensor
@@ -36,23 +36,27 @@ class Neighbours:
     @classmethod
     def of(cls, edges: Tensor, num_nodes: int) -> Neighbours:
         """From ``edges [2, m]``, each once and without self-loops, in any order."""
-        count = edges.shape[1]
-        row, column = edges.flip(0).flatten(), edges.flatten()
-        order = row.int().argsort(stable=True)
-        place = torch.empty_like(order)
-        place[order] = torch.arange(len(order), device=order.device)
-        row_ptr = row.new_zeros(num_nodes + 1)
-        row_ptr[1:] = torch.bincount(row, minlength=num_nodes).cumsum(0)
-        return cls(row_ptr, column[order], order % max(count, 1), place.view(2, count))
+        count, ends = edges.shape[1], edges.int()
+        order = ends.flip(0).flatten().argsort(stable=True)
+        place = torch.empty_like(order, dtype=torch.int32)
+        place[order] = torch.arange(2 * count, dtype=torch.int32, device=edges.device)
+        row_ptr = ends.new_zeros(num_nodes + 1)
+        row_ptr[1:] = torch.bincount(ends.flatten(), minlength=num_nodes).cumsum(0)
+        edge = torch.where(order < count, order, order - count).int()
+        return cls(row_ptr, ends.flatten()[order], edge, place.view(2, count))
 
     @property
     def num_nodes(self) -> int:
         """Nodes n."""
         return len(self.row_ptr) - 1
 
-    def sums(self, x: Tensor, weight: Tensor) -> Tensor:
-        """``sum_u w_uv x_u`` of each node v; ``x [n, h]``, ``weight [m]`` of the edges; ``[n, h]``."""
-        found: Tensor = _Sums.apply(_full(x), _full(weight), self)  # type: ignore[no-untyped-call]
+    def both(self, weight: Tensor) -> Tensor:
+        """The weight ``[m]`` of each edge at both of its entries, ``[2m]``."""
+        return _full(weight).index_select(0, self.edge)
+
+    def sums(self, x: Tensor, values: Tensor) -> Tensor:
+        """``sum_u w_uv x_u`` of each node v, ``[n, h]``; ``x [n, h]``, ``values [2m]`` as :meth:`both` gives them."""
+        found: Tensor = _Sums.apply(_full(x), values, self)  # type: ignore[no-untyped-call]
         return found
 
     def dots(self, x: Tensor) -> Tensor:
@@ -60,10 +64,10 @@ class Neighbours:
         found: Tensor = _Dots.apply(_full(x), self)  # type: ignore[no-untyped-call]
         return found
 
-    def multiply(self, weight: Tensor, x: Tensor) -> Tensor:
+    def multiply(self, values: Tensor, x: Tensor) -> Tensor:
         """:meth:`sums`, without a gradient."""
         with torch.autocast(x.device.type, enabled=False):
-            found: Tensor = self._matrix(weight[self.edge]) @ x
+            found: Tensor = self._matrix(values) @ x
         return found
 
     def products(self, x: Tensor, y: Tensor) -> Tensor:
@@ -81,18 +85,18 @@ class Neighbours:
 
 class _Sums(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, neighbours: Neighbours) -> Tensor:
+    def forward(ctx: Any, x: Tensor, values: Tensor, neighbours: Neighbours) -> Tensor:
         ctx.neighbours = neighbours
-        ctx.save_for_backward(x, weight)
-        return neighbours.multiply(weight, x)
+        ctx.save_for_backward(x, values)
+        return neighbours.multiply(values, x)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        (x, weight), neighbours, grad = ctx.saved_tensors, ctx.neighbours, grad.contiguous()
-        by_x = neighbours.multiply(weight, grad) if ctx.needs_input_grad[0] else None
-        by_weight = neighbours.products(grad, x)[neighbours.place].sum(0) if ctx.needs_input_grad[1] else None
-        return by_x, by_weight, None
+        (x, values), neighbours, grad = ctx.saved_tensors, ctx.neighbours, grad.contiguous()
+        by_x = neighbours.multiply(values, grad) if ctx.needs_input_grad[0] else None
+        by_values = neighbours.products(grad, x) if ctx.needs_input_grad[1] else None
+        return by_x, by_values, None
 
 
 class _Dots(torch.autograd.Function):
@@ -100,13 +104,13 @@ class _Dots(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, neighbours: Neighbours) -> Tensor:
         ctx.neighbours = neighbours
         ctx.save_for_backward(x)
-        return neighbours.products(x, x)[neighbours.place[0]]
+        return neighbours.products(x, x).index_select(0, neighbours.place[0])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        (x,) = ctx.saved_tensors
-        return ctx.neighbours.multiply(grad, x), None
+        (x,), neighbours = ctx.saved_tensors, ctx.neighbours
+        return neighbours.multiply(neighbours.both(grad), x), None
 
 
 def _full(x: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ class _PairScores(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         (ends, weight), neighbours = ctx.saved_tensors, ctx.neighbours
         other, half = _swapped(ends), len(weight)
-        by_entry = grad[neighbours.edge] / 2
+        by_entry = neighbours.both(grad) / 2
         by_ends, by_weight = torch.zeros_like(ends), torch.zeros_like(weight)
         for rows, entries in _blocks(neighbours.row_ptr):
             row_ptr = neighbours.row_ptr[rows.start : rows.stop + 1] - entries.start
@@ -58,7 +58,7 @@ class _PairScores(torch.autograd.Function):
             hidden = chosen.add_(ends[rows].repeat_interleave(row_ptr.diff(), dim=0)).relu_()
             by_weight += here @ hidden[:, :half]
             shape = (len(row_ptr) - 1, len(here))
-            place = torch.arange(len(here), device=here.device)
+            place = torch.arange(len(here), dtype=row_ptr.dtype, device=here.device)
             sums = torch.sparse_csr_tensor(row_ptr, place, here, shape, check_invariants=False)
             by_ends[rows] = sums @ (hidden > 0).to(hidden.dtype)
         return by_ends * torch.cat([weight, weight]), by_weight, None, None

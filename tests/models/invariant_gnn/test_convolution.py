@@ -16,7 +16,8 @@ def test_golden_aggregation() -> None:
     conv = WeightedGINConv(2).double()
     conv.eps.data.fill_(inputs["gin_eps"])
     edges = adjacency.triu().nonzero().T
-    found = conv.aggregate_neighbours(states, Neighbours.of(edges, len(states)), adjacency[edges[0], edges[1]])
+    neighbours = Neighbours.of(edges, len(states))
+    found = conv.aggregate_neighbours(states, neighbours, neighbours.both(adjacency[edges[0], edges[1]]))
     expected = torch.tensor(outputs["gin_aggregate"], dtype=torch.float64)
     torch.testing.assert_close(found.detach(), expected, rtol=0, atol=tol)
 
@@ -29,7 +30,7 @@ def test_with_weights_of_one_it_is_pygs_gin() -> None:
     theirs.nn.load_state_dict(state := {k: torch.randn_like(v) for k, v in ours.nn.state_dict().items()})
     ours.nn.load_state_dict(state)
     x = torch.randn(3, 4)
-    torch.testing.assert_close(ours(x, Neighbours.of(edges, 3), torch.ones(2)), theirs(x, both))
+    torch.testing.assert_close(ours(x, Neighbours.of(edges, 3), torch.ones(4)), theirs(x, both))
 
 
 def test_layers_stand_side_by_side_and_zero_weights_cut_edges() -> None:

@@ -26,8 +26,8 @@ def test_sums_are_those_of_a_dense_matrix() -> None:
     edges, neighbours = drawn()
     x, weight = states(7, 3), states(9)
     dense = torch.zeros(7, 7, dtype=torch.float64).index_put((edges[0], edges[1]), weight)
-    torch.testing.assert_close(neighbours.sums(x, weight), (dense + dense.T) @ x)
-    assert torch.autograd.gradcheck(neighbours.sums, (x, weight))
+    torch.testing.assert_close(neighbours.sums(x, neighbours.both(weight)), (dense + dense.T) @ x)
+    assert torch.autograd.gradcheck(lambda x, w: neighbours.sums(x, neighbours.both(w)), (x, weight))
 
 
 def test_dots_are_those_of_the_ends() -> None:
@@ -53,7 +53,7 @@ def test_without_edges_everything_is_nothing() -> None:
     neighbours, x, weight = Neighbours.of(edges, 3), states(3, 2), states(2)
     scores = pair_scores(x, x, weight, edges, neighbours)
     assert len(scores) == len(neighbours.dots(x)) == 0
-    sums = neighbours.sums(x, scores)
+    sums = neighbours.sums(x, neighbours.both(scores))
     assert not sums.any()
     (sums.sum() + neighbours.dots(x).sum()).backward()
     assert x.grad is not None and not x.grad.any()
@@ -61,5 +61,7 @@ def test_without_edges_everything_is_nothing() -> None:
 
 def test_half_precision_is_summed_in_full() -> None:
     _, neighbours = drawn()
-    assert neighbours.sums(torch.ones(7, 2).bfloat16(), torch.ones(9).bfloat16()).dtype == torch.float32
+    assert (
+        neighbours.sums(torch.ones(7, 2).bfloat16(), neighbours.both(torch.ones(9).bfloat16())).dtype == torch.float32
+    )
     assert neighbours.dots(torch.ones(7, 2).half()).dtype == torch.float32
