@@ -13,17 +13,14 @@ import argparse
 import csv
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 import torch
-import yaml
-from jsonargparse import ArgumentParser
 from torch import Tensor
 
 from fedlight.clustering.kmeans import kmeans
 from fedlight.clustering.references import degree_features, log_size_features, majority_scores, wl_features
-from fedlight.config import find_config
+from fedlight.config import find_config, instantiate_section
 from fedlight.datamodules.graph_collection import GraphCollectionDataModule
 from fedlight.datamodules.graph_collection.collection import GraphCollection
 from fedlight.metrics.clustering import clustering_scores
@@ -88,11 +85,7 @@ def write(found: Mapping[str, Scores], seed: int, target: TextIO, header: bool) 
 
 def read_clients(config: str, overrides: Sequence[str] = ()) -> dict[str, tuple[GraphCollection, int]]:
     """The graphs of a configuration's clients, and how many clusters each wants."""
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_argument("--data", type=GraphCollectionDataModule)
-    section: dict[str, Any] = yaml.safe_load(Path(find_config(config)).read_text(encoding="utf-8"))["data"]
-    arguments = [f"--data={section}", *(f"--{each}" for each in overrides)]
-    data: GraphCollectionDataModule = parser.instantiate(parser.parse_args(arguments)).data
+    data: GraphCollectionDataModule = instantiate_section(find_config(config), "data", overrides)
     data.prepare_data()
     data.setup()
     own = {spec.name: data.client(spec.client_id).collection for spec in data.clients}

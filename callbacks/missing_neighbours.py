@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from fedlight.errors import ConfigurationError
 from fedlight.local import LocalClient
 from fedlight.models.noisy_gcn.impaired import Impaired, impair
 from fedlight.models.noisy_gcn.neighbour_generator import NeighbourGenerator
+from fedlight.tables import num_bytes
 
 if TYPE_CHECKING:
     from fedlight.federation import Federation
@@ -49,7 +51,8 @@ class MissingNeighbours(FederatedCallback):
     of the gradients which it gets there where the others' nodes are. At last the generator is asked for the neighbours
     of the whole graph; those are in no split, and go through checkpoints with the client's data.
 
-    What is exchanged here is not in the bytes of the summary, which are those of the rounds.
+    What is exchanged here counts in the bytes of the summary, through a server that passes on what it gets: a question
+    goes up once and down to every other client, a gradient up and down once.
 
     Args:
         hidden_share: share of the nodes to hide, in [0, 1).
@@ -85,7 +88,8 @@ class MissingNeighbours(FederatedCallback):
             for epoch in range(self.epochs):
                 self._step(federation, learner, epoch, [])
         for step in range(self.exchanges):
-            gradients = self._exchange(federation, learners, step)
+            gradients, up, down = self._exchange(federation, learners, step)
+            trainer.progress.add_bytes(up, down)
             for number, learner in learners.items():
                 self._step(federation, learner, self.epochs + step, gradients.get(number, []))
         made = {number: self._mend(federation, learner) for number, learner in learners.items()}
@@ -115,8 +119,11 @@ class MissingNeighbours(FederatedCallback):
 
     def _exchange(
         self, federation: Federation, learners: dict[int, Learner], step: int
-    ) -> dict[int, list[list[Tensor]]]:
-        """For each client of this rank the gradients of its feature network at all other clients, in their order."""
+    ) -> tuple[dict[int, list[list[Tensor]]], int, int]:
+        """For each client of this rank the gradients of its feature network at all other clients, in their order.
+
+        With the bytes that all clients send and receive for it.
+        """
         asked: dict[int, tuple[list[Tensor], dict[str, Tensor]]] = {}
         for number, learner in learners.items():
             with federation.streams.seeded(PURPOSE + " of others", learner.client.name, step):
@@ -133,7 +140,10 @@ class MissingNeighbours(FederatedCallback):
                 if other != number
             }
         everybody = federation.ranks.gather(answers).items()
-        return {number: [told[number] for other, told in everybody if other != number] for number in learners}
+        given = {number: [told[number] for other, told in everybody if other != number] for number in learners}
+        asking = sum(_size([*weights, *question.values()]) for weights, question in questions.values())
+        answering = sum(_size(gradients) for _, told in everybody for gradients in told.values())
+        return given, asking + answering, (len(questions) - 1) * asking + answering
 
     def _mend(self, federation: Federation, learner: Learner) -> int:
         """Add the generated neighbours to the client's graph; returns how many."""
@@ -142,3 +152,8 @@ class MissingNeighbours(FederatedCallback):
             features, hosts = learner.generator.generate(data.graph.to(learner.client.device))
         data.add_neighbours(features.to(data.graph.edges.device), hosts.to(data.graph.edges.device))
         return len(hosts)
+
+
+def _size(tensors: Iterable[Tensor]) -> int:
+    """Bytes of some tensors on the wire."""
+    return num_bytes({str(place): tensor for place, tensor in enumerate(tensors)})

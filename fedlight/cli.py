@@ -24,6 +24,7 @@ from fedlight.client import ClientModule
 from fedlight.codecs import Codec
 from fedlight.config import check_config, find_config
 from fedlight.config_errors import nearest, option_names, refusal, short_message
+from fedlight.config_methods import explain_overlay
 from fedlight.config_places import Given, check_meant, given_as_options, given_in_file, locate
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError, FedlightError
@@ -126,6 +127,7 @@ def main(args: Sequence[str] | None = None) -> int:
     Configuration errors and checkpoints that can't be used exit with 2, a run stopped by SIGTERM with 143.
     """
     arguments = list(sys.argv[1:] if args is None else args)
+    files: list[Path] = []
     given: list[Given] = []
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     warnings.filterwarnings("ignore", message="LightningCLI's args parameter")
@@ -138,7 +140,8 @@ def main(args: Sequence[str] | None = None) -> int:
         given += [*(each for file in files for each in given_in_file(file)), *given_as_options(arguments)]
         _run(resolved, given)
     except (ConfigurationError, CheckpointError, Refused) as error:
-        _tell(error, locate(error.message if isinstance(error, Refused) else str(error), given))
+        message = locate(error.message if isinstance(error, Refused) else str(error), given)
+        _tell(error, explain_overlay(message, files, given))
         raise SystemExit(2) from None
     except FedlightError as error:
         _tell(error, str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -75,17 +76,29 @@ def check_config(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def instantiate_section(path: Path, section: str) -> Any:
-    """Build one section (``model`` or ``data``) of a run's saved configuration."""
-    from jsonargparse import ArgumentParser
+def instantiate_section(path: Path, section: str, overrides: Sequence[str] = ()) -> Any:
+    """Build one section (``model`` or ``data``) of a configuration.
 
-    import fedlight.datamodules
-    import fedlight.models  # noqa: F401  (both: so that short class names resolve)
+    Args:
+        path: of the configuration, of a run or shipped.
+        section: which.
+        overrides: as behind ``--set``: ``data.source.seed=3``.
+
+    Raises:
+        ConfigurationError: when the section is absent, or has or is given a value that it can't have.
+    """
+    from fedlight.cli import FederatedParser, Refused  # which imports every public class, so that short names resolve
     from fedlight.client import ClientModule
     from fedlight.data import FederatedDataModule
 
+    config = check_config(path)
+    if section not in config:
+        raise ConfigurationError(f"{path}: has no section {section}")
     base: type = ClientModule if section == "model" else FederatedDataModule
-    parser = ArgumentParser(exit_on_error=False)
+    parser = FederatedParser()
     parser.add_subclass_arguments(base, section, fail_untyped=False, required=True)
-    config = parser.parse_object({section: check_config(path)[section]})
-    return parser.instantiate(config)[section]
+    try:
+        below = parser.parse_object({section: config[section]})
+        return parser.instantiate(parser.parse_args([f"--{each}" for each in overrides], below))[section]
+    except Refused as error:
+        raise ConfigurationError(f"{path}: {error.message}") from error

@@ -84,7 +84,7 @@ def _unknown_class(text: str) -> str | None:
         return None
     given = match.group(1) or match.group(2)
     root = ABC if base is None else _load(base.group(1))
-    classes = list(_subclasses(root)) or [root]
+    classes = list(subclasses(root)) or [root]
     ours = [cls.__name__ for cls in classes if cls.__module__.startswith("fedlight.")]
     near = nearest(given.rsplit(".", 1)[-1], ours if base is None else [cls.__name__ for cls in classes])
     return f"no class {given!r}{near or ('' if base is None else _known(ours))}"
@@ -167,11 +167,12 @@ def _load(path: str) -> type:
     return loaded
 
 
-def _subclasses(base: type) -> Iterator[type]:
+def subclasses(base: type) -> Iterator[type]:
+    """All classes below ``base``, those of tests and users too."""
     children: list[type] = base.__subclasses__()
     for cls in children:
         yield cls
-        yield from _subclasses(cls)
+        yield from subclasses(cls)
 
 
 def option_names(parser: Any, bases: Iterable[type]) -> Iterator[str]:
@@ -180,5 +181,5 @@ def option_names(parser: Any, bases: Iterable[type]) -> Iterator[str]:
     for action in parser._actions:
         yield action.dest.rsplit(".", 1)[-1]
     for base in bases:
-        for cls in (base, *_subclasses(base)):
+        for cls in (base, *subclasses(base)):
             yield from (name for name in inspect.signature(cls).parameters if name not in ("self", "args", "kwargs"))

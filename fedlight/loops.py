@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,8 @@ from fedlight.errors import ConfigurationError
 from fedlight.hooks import Hooks
 from fedlight.local import LocalClient
 from fedlight.objectives import Objective
+
+log = logging.getLogger(__name__)
 
 
 class ClientLoop:
@@ -36,6 +39,7 @@ class ClientLoop:
     ) -> None:
         self.fabric, self.hooks, self.objectives = fabric, hooks, list(objectives)
         self.local_epochs, self.keep_optimizer = local_epochs, keep_optimizer
+        self._cautions: set[str] = set()
 
     def train(self, client: LocalClient, anchor: Anchor) -> Report:
         """Run ``local_epochs`` over all batches of the client; return its report."""
@@ -113,9 +117,18 @@ class ClientLoop:
                 f"{type(client.module).__name__}.configure_optimizers must return one optimizer, or a dict with "
                 f"'optimizer' and 'lr_scheduler'; got {type(configured).__name__}"
             )
+        self._caution(configured)
         if self.keep_optimizer and client.optimizer_states:
             configured.load_state_dict(client.optimizer_states[0])
         return self.fabric.setup_optimizers(configured), scheduler
+
+    def _caution(self, optimizer: torch.optim.Optimizer) -> None:
+        """Tell what objectives have against an optimiser, each once."""
+        said = {text for objective in self.objectives if (text := objective.caution(optimizer)) is not None}
+        for text in sorted(said - self._cautions):
+            if self.fabric.is_global_zero:
+                log.warning(text)
+        self._cautions |= said
 
     def evaluate(self, client: LocalClient, split: str, collect: Callable[[], dict[str, float]]) -> dict[str, float]:
         """Run a client's ``val`` or ``test`` steps; ``collect`` hands over what the module logged."""

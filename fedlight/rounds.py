@@ -85,6 +85,12 @@ class Progress:
         self.bytes_up_uncoded += record.bytes_up_uncoded
         self.bytes_down += record.bytes_down
 
+    def add_bytes(self, up: int, down: int) -> None:
+        """Count what clients sent and received outside rounds, without codec."""
+        self.bytes_up += up
+        self.bytes_up_uncoded += up
+        self.bytes_down += down
+
     def add_seconds(self, record: Round) -> None:
         """Add a round's phases to the totals."""
         for phase, value in record.seconds.items():

@@ -46,6 +46,24 @@ def test_sections_are_built_from_a_configuration(tmp_path: Path) -> None:
     assert [spec.name for spec in data.clients] == ["clubs", "employers", "registry"]
 
 
+def test_a_section_takes_overrides() -> None:
+    path = find_config("fedltailor/demo")
+    model = instantiate_section(path, "model", ["model.dim=4", "model.scorer=rotate"])
+    plain = instantiate_section(path, "model")
+    assert (model.dim, type(model.scorer).__name__) == (4, "RotatE")
+    assert model.sampler.num_negatives == plain.sampler.num_negatives
+    with pytest.raises(ConfigurationError, match=r"demo\.yaml: dim: 0 is out of range, must be >0"):
+        instantiate_section(path, "model", ["model.dim=0"])
+    with pytest.raises(ConfigurationError, match=r"demo\.yaml: data\.seed: no such option"):
+        instantiate_section(path, "model", ["data.seed=0"])
+
+
+def test_an_absent_section_is_named(tmp_path: Path) -> None:
+    path = write_config(tmp_path / "config.yaml", {"trainer": {}})
+    with pytest.raises(ConfigurationError, match=r"config\.yaml: has no section model"):
+        instantiate_section(path, "model")
+
+
 def test_every_value_has_a_place(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text("a:\n  b: 'no'\n  c: [1, {d: 2}]\n")

@@ -167,6 +167,30 @@ def test_a_mistake_on_the_command_line_is_not_laid_to_the_file_below(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("base", "overlay", "told"),
+    [
+        ("fedltailor", "fedstar", "/methods/fedstar.yaml:10: model.init_args.separation: no such option; methods/"),
+        ("fedltailor", "fedstar", "methods/fedstar.yaml is for collections of graphs (InvariantGNNClient), not for"),
+        ("fedltailor", "fedstar", "not for KGEClient, whose methods are standalone, collective, fedavg, "),
+        ("fedsdr", "fgcn_dks", "methods/fgcn_dks.yaml is for collections of graphs (InvariantGNNClient), not for"),
+        ("fgcn_dks", "collective", "is for knowledge graphs (KGEClient) or graphs whose nodes are classified (Noisy"),
+        ("fedltailor", "fedsdr", "LogitPenalty is for models with logits, which KGEClient has not; methods/fed"),
+    ],
+)
+def test_an_overlay_of_another_system_is_told_with_those_that_fit(
+    base: str, overlay: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configs = ["--config", f"{base}/demo.yaml", "--config", f"methods/{overlay}.yaml"]
+    line = refused(["fit", *configs, f"--trainer.default_root_dir={tmp_path / 'runs'}"], capsys)
+    assert told in line
+
+
+def test_an_overlay_that_fits_is_not_blamed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(["fit", *tiny(tmp_path), "--config", "methods/fedavg.yaml", "--model.dim=0"], capsys)
+    assert line == "error: command line: model.dim: 0 is out of range, must be >0"
+
+
 def test_the_nearest_shipped_configuration_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = refused(["fit", "--config", "fedltailor/dem.yaml"], capsys)
     assert "did you mean fedltailor/demo.yaml" in line

@@ -21,7 +21,7 @@ from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.datamodules.subgraph.noise import EdgeNoise
 from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
 from fedlight.datamodules.subgraph.raw import SPLITS
-from fedlight.datamodules.subgraph.report import client_report, label_counts, leaks, notes, table_lines
+from fedlight.datamodules.subgraph.report import client_report, label_counts, leaks, notes, table_lines, unused_values
 from fedlight.datamodules.subgraph.sources import NodeSource
 from fedlight.datamodules.subgraph.splits import check_fractions
 from fedlight.errors import ConfigurationError, DataError
@@ -159,8 +159,9 @@ class SubgraphDataModule(FederatedDataModule):
         for name, each in clients.items():
             for note in notes(name, each):
                 rank_zero_info(note)
-        if warning := leaks(clients):
-            rank_zero_warn(warning)
+        for warning in (leaks(clients), unused_values([each.unused for each in division.graphs])):
+            if warning is not None:
+                rank_zero_warn(warning)
         return {
             "source": type(self.source).__name__,
             "partitioner": None if self.num_clients is None else type(self.partitioner or Louvain()).__name__,

@@ -31,6 +31,7 @@ class RawGraph:
         removed: self-loops and duplicates that canonicalising took away; ``None`` for a part of a graph.
         masks: ``[N]`` bool for each of ``train``, ``val``, ``test``, where the data give splits.
         feature_names: of the f columns, where the data give them.
+        unused: what else the data say of edges, after the name of its file; ``""``: nothing.
     """
 
     name: str
@@ -42,6 +43,7 @@ class RawGraph:
     removed: EdgeCounts | None
     masks: Mapping[str, Tensor] | None = None
     feature_names: Sequence[str] | None = None
+    unused: str = ""
 
     @property
     def num_nodes(self) -> int:
@@ -60,6 +62,7 @@ def raw_graph(
     node_ids: Sequence[str] | None = None,
     masks: Mapping[str, Tensor] | None = None,
     feature_names: Sequence[str] | None = None,
+    unused: str = "",
 ) -> RawGraph:
     """Check what was read, make its edges canonical, and keep sparse features sparse.
 
@@ -73,6 +76,7 @@ def raw_graph(
         node_ids: default: 0 to N - 1.
         masks: of the given splits; nodes in none of them are allowed.
         feature_names: of the columns.
+        unused: what the data say of edges and no model looks at, to be told.
 
     Raises:
         DataError: naming the file and what is wrong in it.
@@ -91,7 +95,7 @@ def raw_graph(
         raise DataError(f"{where}: some features are NaN or infinite; replace them")
     if masks is not None:
         check_masks(where, masks, labels, ids)
-    return RawGraph(name, features, edges, labels, class_names, ids, removed, masks, feature_names)
+    return RawGraph(name, features, edges, labels, class_names, ids, removed, masks, feature_names, unused)
 
 
 def _check_ids(where: object, ids: Sequence[str], num_nodes: int) -> None:

@@ -135,6 +135,19 @@ def leaks(clients: Mapping[str, Mapping[str, Any]]) -> str | None:
     return f"validation or test nodes that also train, which flatters the scores: {told}" if told else None
 
 
+def unused_values(told: Sequence[str]) -> str | None:
+    """A warning about what the clients' data say of edges beside their ends, or ``None``.
+
+    Args:
+        told: of each graph, ``""`` for nothing; parts of one graph tell the same.
+    """
+    files = list(dict.fromkeys(filter(None, told)))
+    if not files:
+        return None
+    more = f" (and in {len(files) - 1} more)" if len(files) > 1 else ""
+    return f"{files[0]}{more}: not used, since every edge counts alike; leave out edges that are too weak to count"
+
+
 def notes(name: str, report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client, in sentences."""
     lines = []

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
+from torch.optim import Optimizer
 
 from fedlight.client import Anchor, ClientModule
 from fedlight.tables import SharedState
@@ -34,6 +35,10 @@ class Objective(ABC):
             batch: the batch of that step.
             anchor: what the client received this round, and its own state at the end of its previous round.
         """
+
+    def caution(self, optimizer: Optimizer) -> str | None:
+        """What to warn of, once a run and in one line, when clients are trained by this optimiser; default nothing."""
+        return None
 
 
 class ExchangingObjective(Objective):

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim import SGD, Optimizer
 
 from fedlight.client import Anchor, ClientModule
 from fedlight.errors import ConfigurationError
@@ -29,6 +30,16 @@ class ControlVariates(ExchangingObjective):
     be used with the aggregator :class:`~fedlight.aggregators.Scaffold`. The step is exact for plain SGD; other
     optimisers rescale the correction, and ``K eta`` no longer measures their way.
     """
+
+    def caution(self, optimizer: Optimizer) -> str | None:
+        """Warn of anything but plain SGD."""
+        if isinstance(optimizer, SGD) and not any(group["momentum"] for group in optimizer.param_groups):
+            return None
+        used = "SGD with momentum" if isinstance(optimizer, SGD) else type(optimizer).__name__
+        return (
+            f"SCAFFOLD is derived for plain SGD and may fall apart with {used}; give --model.optimizer torch.optim.SGD "
+            "--model.optimizer.lr 0.1 (to sweep: --set model.optimizer=torch.optim.SGD --set model.optimizer.lr=0.1)"
+        )
 
     def loss(self, client: ClientModule, outputs: Mapping[str, Any], batch: Any, anchor: Anchor) -> Tensor | None:
         """``sum (c - c_k) (theta - sg(theta))``: no value, but the gradient ``c - c_k``."""

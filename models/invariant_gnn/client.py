@@ -12,6 +12,7 @@ from lightning.pytorch.cli import OptimizerCallable
 from torch import Tensor
 from torch.nn import Parameter
 
+from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.errors import ConfigurationError
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
@@ -92,7 +93,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
         optimizer: over all parameters.
 
     Raises:
-        ConfigurationError: for a structure channel with separation or views.
+        ConfigurationError: for values that the annotations rule out; for a structure channel with separation or views.
     """
 
     system: ClassVar[str] = "fgcn_dks"
@@ -100,6 +101,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
     monitor_mode: ClassVar[Literal["min", "max"]] = "max"
     headline: ClassVar[tuple[str, ...]] = ("acc", "nmi", "ari", "f1", "silhouette")
 
+    @checked("model")
     def __init__(
         self,
         width: PositiveInt = 32,

@@ -11,6 +11,7 @@ from lightning.pytorch.cli import OptimizerCallable
 from torch import Tensor
 from torch.nn import Parameter
 
+from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.datamodules.knowledge_graph.triples import Side, TripleBatch
 from fedlight.identity import describe
@@ -52,6 +53,9 @@ class KGEClient(RankingMixin):
         ranking: sides asked for in evaluation, ``both`` or ``tail``.
         optimizer: over both tables.
         eval_memory_mb: bound of the blocks of scores in evaluation, MiB.
+
+    Raises:
+        ConfigurationError: for values that the annotations rule out.
     """
 
     system: ClassVar[str] = "fedltailor"
@@ -62,11 +66,12 @@ class KGEClient(RankingMixin):
     entity: Parameter
     relation: Parameter
 
+    @checked("model")
     def __init__(
         self,
         scorer: ScorerName = "transe",
         dim: PositiveInt = 128,
-        margin: float = 10.0,
+        margin: PositiveFloat = 10.0,
         p: Literal[1, 2] = 1,
         num_negatives: PositiveInt = 256,
         negatives_chunk: PositiveInt = 16,

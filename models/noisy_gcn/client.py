@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from jsonargparse.typing import ClosedUnitInterval, PositiveInt
@@ -13,6 +13,7 @@ from torch.nn import Parameter
 from torch.nn.functional import cross_entropy
 from torchmetrics.functional.classification import multiclass_accuracy, multiclass_f1_score
 
+from fedlight.checked import checked
 from fedlight.client import ClientModule, ClientSpec, Report
 from fedlight.datamodules.subgraph.edges import both_directions
 from fedlight.datamodules.subgraph.graph import NodeGraph
@@ -34,17 +35,6 @@ SoftLabels = Literal["untold", "moments", "gaussian"]
 def adam(parameters: Iterable[Parameter]) -> torch.optim.Optimizer:
     """Adam with learning rate 0.01 and weight decay 5e-4 (FedSDR's on PubMed)."""
     return torch.optim.Adam(parameters, lr=0.01, weight_decay=5e-4)
-
-
-def _check_network(backbone: str, hidden: int, depth: int, dropout: float) -> None:
-    """Refuse what the command line refuses, for those who build clients in Python."""
-    if backbone not in get_args(Backbone):
-        raise ConfigurationError(f"model.backbone: {backbone!r} is not one of {', '.join(get_args(Backbone))}")
-    for name, size in (("hidden", hidden), ("depth", depth)):
-        if size < 1:
-            raise ConfigurationError(f"model.{name}: {size} is out of range, must be >=1")
-    if not 0 <= dropout <= 1:
-        raise ConfigurationError(f"model.dropout: {dropout} is out of range, must be >=0 and <=1")
 
 
 class NoisyGraphClient(ClientModule):
@@ -69,9 +59,8 @@ class NoisyGraphClient(ClientModule):
         optimizer: over all parameters.
 
     Raises:
-        ConfigurationError: for an unknown backbone, sizes below 1 and a dropout outside [0, 1];
-            for another propagation than ``observed`` with ``sage`` or ``gin``, which have no operator;
-            for ``privacy`` with anything but a GCN of two layers.
+        ConfigurationError: for values that the annotations rule out; for another propagation than ``observed`` with
+            ``sage`` or ``gin``, which have no operator; for ``privacy`` with anything but a GCN of two layers.
     """
 
     system: ClassVar[str] = "fedsdr"
@@ -82,6 +71,7 @@ class NoisyGraphClient(ClientModule):
     chosen: Tensor
     private_steps: Tensor
 
+    @checked("model")
     def __init__(
         self,
         backbone: Backbone = "gcn",
@@ -96,7 +86,6 @@ class NoisyGraphClient(ClientModule):
         optimizer: OptimizerCallable = adam,
     ) -> None:
         super().__init__()
-        _check_network(backbone, hidden, depth, dropout)
         if privacy is not None and (backbone, depth) != ("gcn", 2):
             raise ConfigurationError(f"privacy is for a gcn of depth 2, not for a {backbone} of depth {depth}")
         if propagation != "observed" and backbone != "gcn":

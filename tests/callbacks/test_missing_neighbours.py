@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from fedlight.checkpoint import Checkpoint
 from fedlight.datamodules.subgraph import NodeClientData
 from fedlight.errors import ConfigurationError
 from fedlight.models.noisy_gcn import NoisyGraphClient
+from fedlight.models.noisy_gcn.neighbour_generator import NeighbourGenerator
 from fedlight.trainer import FitResult
 from tests.federation import metrics
 from tests.models.noisy_gcn.federation import BlockData, fit
@@ -68,6 +70,19 @@ def test_added_nodes_come_back_and_are_not_in_the_classes_that_are_written(tmp_p
         assert [row["node_id"] for row in csv.DictReader(file)] == [f"n{number}" for number in range(20)]
     edges = path.with_name(path.stem + "_edges.csv").read_text(encoding="utf-8")
     assert "n3,generated_0" in edges and "n3,generated_1" in edges
+
+
+def test_what_is_exchanged_counts_in_the_bytes(tmp_path: Path) -> None:
+    one, two = (run(tmp_path / str(steps), exchanges=steps, max_rounds=1) for steps in (0, 2))
+    sent = [json.loads((each.run_folder / "summary.json").read_text(encoding="utf-8")) for each in (one, two)]
+    question = gradient = 0
+    for graph in BlockData().graphs:
+        generator = NeighbourGenerator(8, graph.num_classes, hidden=8, most=5)
+        weights = sum(4 * each.numel() for each in generator.features.parameters())
+        rows = graph.num_nodes - graph.num_nodes // 2
+        question, gradient = question + weights + rows * (4 * 8 + 8), gradient + weights
+    assert sent[1]["bytes_up"] - sent[0]["bytes_up"] == 2 * (question + 2 * gradient)
+    assert sent[1]["bytes_down"] - sent[0]["bytes_down"] == 2 * (2 * question + 2 * gradient)
 
 
 def test_every_node_may_not_be_hidden() -> None:

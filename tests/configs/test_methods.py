@@ -13,34 +13,9 @@ import yaml
 
 from fedlight.cli import SETTINGS, FederatedCLI
 from fedlight.config import shipped_configs
+from fedlight.config_methods import METHODS
 
 CONFIGS = shipped_configs()
-EVERY = (
-    "standalone", "collective", "fedavg", "fedprox", "fedavgm", "fedadam", "fedyogi", "coordinate_median",
-    "trimmed_mean", "krum", "multi_krum", "scaffold", "gcfl", "gcfl_plus", "fedavg_private",
-    "fedavg_int8", "fedavg_topk", "fedavg_topk_int8", "fedavg_low_rank",
-)  # fmt: skip
-METHODS = {
-    "fedltailor": (
-        *EVERY, "fede", "fedec", "fedltailor", "fedltailor_no_contrast", "fedltailor_no_fusion",
-        "fedltailor_no_weights",
-    ),
-    "fedsdr": (
-        *EVERY, "moon", "fedper", "fedgta", "fedsage", "fedsage_plus", "distribution_similarity",
-        "fedsdr", "fedsdr_released", "fedsdr_snaa_only",
-        "fedsdr_rlsr_only", "fedsdr_plus", "fedavg_pilot",
-        "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedsdr_plus_mlp", "fedavg_knn_mix",
-        "fedavg_triple_mix", "fedavg_gate",
-    ),
-    "fgcn_dks": (
-        *(name for name in EVERY if name != "collective"), "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained",
-        "fgcn_dks_gmm", "fgcn_dks_prototype",
-        "fgcn_dks_no_separation", "fgcn_dks_no_common_knowledge", "fgcn_dks_no_refinement", "fgcn_dks_no_invariance",
-        "fgcn_dks_no_diversity", "fgcn_dks_no_environment", "fgcn_dks_no_reconstruction", "fgcn_dks_no_budget",
-        "fgcn_dks_hist", "fgcn_dks_wl_hist", "fgcn_dks_rw", "fgcn_dks_sp", "fgcn_dks_lt",
-        "fedstar", "fedgcn", "fedpka", "dglc",
-    ),
-}  # fmt: skip
 PLACES = [
     "fedlight.aggregators",
     "fedlight.objectives",

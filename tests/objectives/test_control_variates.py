@@ -144,6 +144,26 @@ def test_an_aggregator_that_does_not_know_companions_is_refused(tmp_path: Path) 
         run(tmp_path, aggregator=FedAvg())
 
 
+def adam(client: BoringClient) -> torch.optim.Optimizer:
+    return torch.optim.Adam(client.parameters(), lr=client.lr)
+
+
+def momentum(client: BoringClient) -> torch.optim.Optimizer:
+    return torch.optim.SGD(client.parameters(), lr=client.lr, momentum=0.9)
+
+
+@pytest.mark.parametrize(("optimizer", "named"), [(adam, "Adam"), (momentum, "SGD with momentum"), (None, "")])
+def test_another_optimiser_than_plain_sgd_is_warned_of_once(
+    optimizer: Any, named: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if optimizer is not None:
+        monkeypatch.setattr(Plain, "configure_optimizers", optimizer)
+    run(tmp_path, max_rounds=2)
+    said = [record.getMessage() for record in caplog.records if "SCAFFOLD" in record.getMessage()]
+    assert len(said) == (1 if named else 0)
+    assert all(f"may fall apart with {named}; give --model.optimizer torch.optim.SGD" in line for line in said)
+
+
 def test_without_a_learning_rate_there_is_no_control_variate(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="positive learning rate"):
         run(tmp_path, Plain(lr=0.0))

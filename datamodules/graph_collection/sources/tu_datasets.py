@@ -6,8 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from lightning.fabric.utilities import rank_zero_info
-
+from fedlight.datamodules.downloading import downloading
 from fedlight.datamodules.graph_collection.collection import GraphCollection
 from fedlight.datamodules.graph_collection.formats import EdgeArrays, TUFiles
 from fedlight.datamodules.graph_collection.sources.base import CollectionSource
@@ -52,14 +51,9 @@ class TUDatasets(CollectionSource):
         return found.read(folder, name)
 
     def _download(self, name: str) -> None:
-        folder = self.root / name
-        rank_zero_info(f"{name} is not here: downloading it to {folder}")
         from torch_geometric.datasets import TUDataset
 
-        try:
+        raw = self.root / name / "raw"
+        wanted, looked_for = f"the files of that archive, {name}_A.txt and so on,", f"{raw}/{name}_A.txt"
+        with downloading(name, f"{TUDataset.url}/{name}.zip", raw, wanted, looked_for):
             TUDataset(str(self.root), name)
-        except Exception as error:
-            raise DataError(
-                f"{name} is not here (looked for {folder}/raw/{name}_A.txt) and could not be downloaded ({error}); "
-                f"put its files there, or check the name"
-            ) from error

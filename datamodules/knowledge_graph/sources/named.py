@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lightning.fabric.utilities import rank_zero_info
-
+from fedlight.datamodules.downloading import downloading, raw_only
 from fedlight.errors import ConfigurationError, DataError
 
-DATASETS = ("FB15k-237", "WN18RR", "NELL-995")
+CLASSES = {"FB15k-237": "FB15k_237", "WN18RR": "WordNet18RR"}
+DATASETS = (*CLASSES, "NELL-995")
 
 
 def raw_folder(root: Path, dataset: str) -> Path:
@@ -33,15 +33,8 @@ def raw_folder(root: Path, dataset: str) -> Path:
 
 def _download(folder: Path, dataset: str, places: list[Path]) -> None:
     looked = ", ".join(str(place / "train.txt") for place in places)
-    if dataset == "NELL-995":
+    if dataset not in CLASSES:
         raise DataError(f"{dataset} is not here (looked for {looked}) and has no download; put its text files there")
-    rank_zero_info(f"{dataset} is not here: downloading it to {folder}")
-    from torch_geometric.datasets import FB15k_237, WordNet18RR
-
-    try:
-        (FB15k_237 if dataset == "FB15k-237" else WordNet18RR)(str(folder))
-    except Exception as error:
-        raise DataError(
-            f"{dataset} is not here (looked for {looked}) and could not be downloaded ({error}); put train.txt, "
-            f"valid.txt and test.txt there"
-        ) from error
+    absent = raw_only(CLASSES[dataset], folder, fetch=False)
+    with downloading(dataset, absent.url, folder / "raw", "train.txt, valid.txt and test.txt", looked):
+        raw_only(CLASSES[dataset], folder)

@@ -18,6 +18,7 @@ NAMES = {
     "edge_index": ("edge_index", "edges"),
     "y": ("y", "labels", "node_labels"),
 }
+EDGE_VALUES = ("edge_weight", "edge_weights", "edge_attr")
 
 
 def graph_of_arrays(path: Path, name: str, arrays: Mapping[str, Any], split: int) -> RawGraph:
@@ -36,6 +37,7 @@ def graph_of_arrays(path: Path, name: str, arrays: Mapping[str, Any], split: int
     edges, labels = _tensor(path, "edges", edges), _tensor(path, "labels", labels)
     if edges.dim() == 2 and edges.shape[0] != 2 and edges.shape[1] == 2:
         edges = edges.t()
+    others = [key for key in EDGE_VALUES if arrays.get(key) is not None]
     return raw_graph(
         path,
         name,
@@ -45,6 +47,7 @@ def graph_of_arrays(path: Path, name: str, arrays: Mapping[str, Any], split: int
         class_names=_names(arrays.get("class_names")),
         node_ids=_names(arrays.get("node_ids")),
         masks=given_masks(path, arrays, len(labels), split),
+        unused=f"{path}: {', '.join(others)}" if others else "",
     )
 
 

@@ -48,6 +48,7 @@ def read_csv(folder: Path, name: str) -> RawGraph:
     index = _index(nodes, ids)
     features, feature_names = _features(folder, nodes)
     labels, class_names = _labels(nodes)
+    others = [name for name in edges.header if name not in ("source", "target")]
     return raw_graph(
         folder,
         name,
@@ -58,6 +59,7 @@ def read_csv(folder: Path, name: str) -> RawGraph:
         node_ids=ids,
         masks=_masks(nodes) if "split" in nodes.header else None,
         feature_names=feature_names,
+        unused=f"{edges.path}: {', '.join(others)}" if others else "",
     )
 
 

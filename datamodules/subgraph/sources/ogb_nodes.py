@@ -14,6 +14,7 @@ from fedlight.datamodules.subgraph.sources.base import NodeSource
 from fedlight.errors import ConfigurationError, DataError
 
 Name = Literal["ogbn-arxiv", "ogbn-products", "ogbn-mag"]
+URL = "http://snap.stanford.edu/ogb/data/nodeproppred"
 SPLITS = {"train": "train", "valid": "val", "test": "test"}
 
 
@@ -64,7 +65,7 @@ class OGBNodes(NodeSource):
         except (Exception, SystemExit) as error:
             raise DataError(
                 f"{self.name} could not be read or downloaded to {folder} ({type(error).__name__}: {error}); put the "
-                f"unpacked archive of the Open Graph Benchmark there"
+                f"unpacked archive {URL}/{self.name.removeprefix('ogbn-')}.zip there"
             ) from error
         written = path.with_suffix(".part.npz")
         np.savez(written, **arrays)

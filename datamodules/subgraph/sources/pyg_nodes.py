@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from lightning.fabric.utilities import rank_zero_info
-
+from fedlight.datamodules.downloading import downloading, raw_only
 from fedlight.datamodules.subgraph.formats.arrays import given_masks
 from fedlight.datamodules.subgraph.raw import RawGraph, raw_graph
 from fedlight.datamodules.subgraph.sources.base import NodeSource
@@ -63,31 +62,16 @@ class PyGNodes(NodeSource):
         """Paths of the raw files, which PyG's class finds or downloads."""
         collection = DATASETS[self.name]
         places = [self.root / collection.class_name, self.root]
-        for place in places:
-            files = [Path(path) for path in _raw_only(collection.class_name, fetch=False)(place, collection.name)]
+        found = [raw_only(collection.class_name, place, collection.name, fetch=False) for place in places]
+        for files in (_files(each) for each in found):
             if all(file.is_file() for file in files):
                 return files
-        rank_zero_info(f"{self.name} is not under {self.root}: downloading it to {places[0]}")
-        try:
-            return [Path(path) for path in _raw_only(collection.class_name, fetch=True)(places[0], collection.name)]
-        except Exception as error:
-            raise DataError(
-                f"{self.name} is not here (looked for {files[0].name} below {places[0]} and {places[1]}) and could not "
-                f"be downloaded ({error}); put its raw files there as PyTorch Geometric does"
-            ) from error
+        first = _files(found[0])
+        wanted = ", ".join(file.name for file in first)
+        looked_for = f"{first[0].name} below {places[0]} and {places[1]}"
+        with downloading(self.name, found[0].url, first[0].parent, wanted, looked_for):
+            return _files(raw_only(collection.class_name, places[0], collection.name))
 
 
-def _raw_only(class_name: str, fetch: bool) -> Any:
-    """A function from root and name to the raw files of a data set of PyG, which is neither processed nor loaded."""
-    from torch_geometric import datasets
-
-    members: dict[str, Any] = {"has_process": False, "load": lambda self, path: None}
-    if not fetch:
-        members["has_download"] = False
-    cls = type("RawOnly", (getattr(datasets, class_name),), members)
-
-    def raw_paths(root: Path, name: str | None) -> list[str]:
-        found: list[str] = (cls(str(root)) if name is None else cls(str(root), name)).raw_paths
-        return found
-
-    return raw_paths
+def _files(dataset: Any) -> list[Path]:
+    return [Path(path) for path in dataset.raw_paths]

@@ -161,6 +161,21 @@ def test_the_report_is_plain_values() -> None:
     assert report["removed"] == {"self_loops": 0, "duplicates": 0}
 
 
+@pytest.mark.parametrize("clients", [1, 2])
+def test_weights_of_edges_are_told_once(clients: int, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    weighted = "source,target,weight\na,b,0.5\n"
+    for number in range(clients):
+        write_tables(tmp_path / f"bank_{number}", edges=weighted)
+    own: dict[str, Any] = {"source": ClientGraphs(tmp_path)}
+    divided = {"source": GraphFiles(tmp_path / "bank_0"), "num_clients": 2, "partitioner": LabelSkew(), "min_nodes": 1}
+    data = SubgraphDataModule(**(own if clients > 1 else divided))
+    data.setup("fit")
+    data.setup("test")
+    (said,) = [str(each.message) for each in recwarn if "every edge counts alike" in str(each.message)]
+    more = " (and in 1 more)" if clients > 1 else ""
+    assert said.startswith(f"{tmp_path / 'bank_0' / 'edges.csv'}: weight{more}: not used, since")
+
+
 def test_options_come_from_yaml() -> None:
     from jsonargparse import ArgumentParser
 

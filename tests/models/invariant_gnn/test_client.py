@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from fedlight import ClientSpec
+from fedlight.errors import ConfigurationError
 from fedlight.models.invariant_gnn import InvariantGNNClient
 from tests.graph_collection import CollectionClientData, CollectionData, random_graphs
 
@@ -48,6 +49,23 @@ def epochs(module: InvariantGNNClient, count: int, start: bool = True) -> list[T
 def step(module: InvariantGNNClient, graphs: Any = None, seed: int = 0) -> dict[str, Any]:
     torch.manual_seed(seed)
     return module.training_step(batch() if graphs is None else graphs, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 0}, "model.width: 0 is out of range, must be >0"),
+        ({"depth": 0}, "model.depth: 0 is out of range, must be >0"),
+        ({"mask_temperature": -4.0}, "model.mask_temperature: -4.0 is out of range, must be >0"),
+        ({"drop_edges": 1.5}, "model.drop_edges: 1.5 is out of range, must be >=0 and <=1"),
+        ({"views": -1}, "model.views: -1 is out of range, must be >=0"),
+        ({"readout": "sum"}, "model.readout: 'sum' is not one of sum_log, mean_unit"),
+    ],
+)
+def test_what_no_network_can_have_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{message}$"):
+        InvariantGNNClient(**options)
+    assert InvariantGNNClient(views=None).views is None
 
 
 def test_only_the_invariant_branch_leaves_the_client() -> None:

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 
 from fedlight.client import ClientSpec
 from fedlight.datamodules.knowledge_graph.triples import KnowledgeGraph, TripleBatch
+from fedlight.errors import ConfigurationError
 from fedlight.models.kge import KGEClient
 from fedlight.models.kge.negatives import NegativeSampler
 from fedlight.tables import RowIndex, RowTable
@@ -42,6 +43,22 @@ def trained_on(graph: KnowledgeGraph, kind: type[KGEClient] = KGEClient, **optio
 
 def batches(graph: KnowledgeGraph, size: int = 32) -> DataLoader[TripleBatch]:
     return DataLoader([TripleBatch(part, graph) for part in graph.splits["train"].split(size)], batch_size=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scorer": "rotat"}, "model.scorer: 'rotat' is not one of transe, distmult, complex, rotate"),
+        ({"dim": 0}, "model.dim: 0 is out of range, must be >0"),
+        ({"margin": 0.0}, "model.margin: 0.0 is out of range, must be >0"),
+        ({"adversarial_temperature": -1.0}, "model.adversarial_temperature: -1.0 is out of range, must be >0"),
+        ({"num_negatives": 0}, "model.num_negatives: 0 is out of range, must be >0"),
+        ({"p": 3}, "model.p: 3 is not one of 1, 2"),
+    ],
+)
+def test_what_no_model_can_have_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{message}$"):
+        KGEClient(**options)
 
 
 @every_scorer

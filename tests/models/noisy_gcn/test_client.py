@@ -69,8 +69,8 @@ def test_every_backbone_learns_planted_blocks(backbone: Backbone, sparse: bool) 
     ("options", "message"),
     [
         ({"backbone": "gcnn"}, "model.backbone: 'gcnn' is not one of gcn, sage, gin"),
-        ({"hidden": -1}, "model.hidden: -1 is out of range, must be >=1"),
-        ({"depth": 0}, "model.depth: 0 is out of range, must be >=1"),
+        ({"hidden": -1}, "model.hidden: -1 is out of range, must be >0"),
+        ({"depth": 0}, "model.depth: 0 is out of range, must be >0"),
         ({"dropout": 5}, "model.dropout: 5 is out of range, must be >=0 and <=1"),
     ],
 )

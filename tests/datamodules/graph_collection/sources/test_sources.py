@@ -49,11 +49,11 @@ def test_a_large_set_of_arrays() -> None:
 def test_a_missing_set_is_downloaded_through_pyg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def download(root: str, name: str) -> None:
+    def download(self: Any, root: str, name: str) -> None:
         asked.append(name)
         write_tu(Path(root), name)
 
-    monkeypatch.setattr("torch_geometric.datasets.TUDataset", download)
+    monkeypatch.setattr("torch_geometric.datasets.TUDataset.__init__", download)
     write_tu(tmp_path, "HERE")
     source = TUDatasets(tmp_path, ["HERE", "AWAY"])
     source.prepare()
@@ -61,12 +61,15 @@ def test_a_missing_set_is_downloaded_through_pyg(tmp_path: Path, monkeypatch: py
 
 
 def test_a_failed_download_says_where_the_files_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(root: str, name: str) -> None:
+    def download(url: str, folder: str, extract: bool) -> None:
+        (Path(folder) / "AWAY.zip").write_bytes(b"half")
         raise OSError("no network")
 
-    monkeypatch.setattr("torch_geometric.datasets.TUDataset", download)
-    with pytest.raises(DataError, match=r"AWAY is not here \(looked for .*AWAY_A.txt\) and .* \(no network\)"):
+    monkeypatch.setattr("torch_geometric.datasets.tu_dataset.fs.cp", download)
+    said = r"AWAY is not here \(looked for .*_A.txt\) and .* from https://.*/AWAY.zip \(no network\); put .*AWAY/raw"
+    with pytest.raises(DataError, match=said):
         TUDatasets(tmp_path, ["AWAY"]).prepare()
+    assert not list(tmp_path.iterdir())
     with pytest.raises(DataError, match="AWAY is not here"):
         TUDatasets(tmp_path, ["AWAY"]).read("AWAY")
     with pytest.raises(ConfigurationError, match="names: name at least one"):

@@ -85,31 +85,37 @@ def test_a_named_graph_is_found_offline(tmp_path: Path, place: str) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["test.txt", "train.txt", "valid.txt"]
 
 
-@pytest.mark.parametrize(("dataset", "cls"), [("FB15k-237", "FB15k_237"), ("WN18RR", "WordNet18RR")])
+@pytest.mark.parametrize(("dataset", "module"), [("FB15k-237", "freebase"), ("WN18RR", "word_net")])
 def test_an_absent_graph_is_fetched_through_pyg(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str, cls: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str, module: str
 ) -> None:
-    def fetch(root: str) -> None:
-        raw = Path(root) / "raw"
-        raw.mkdir(parents=True)
-        (raw / "train.txt").write_text("a\tr\tb\n")
+    def fetch(url: str, folder: str) -> None:
+        (Path(folder) / url.rpartition("/")[2]).write_text("a\tr\tb\n")
 
-    monkeypatch.setattr(f"torch_geometric.datasets.{cls}", fetch)
+    monkeypatch.setattr(f"torch_geometric.datasets.{module}.download_url", fetch)
     for root in (tmp_path / "data", tmp_path / "sets" / dataset):
         source = RelationPartition(root, dataset=dataset, num_clients=1)
         source.prepare()
         assert len(source.read("client_0").entities) == 2
-    assert (tmp_path / "data" / dataset / "raw" / "train.txt").is_file()
-    assert (tmp_path / "sets" / dataset / "raw" / "train.txt").is_file()
+    for folder in (tmp_path / "data" / dataset, tmp_path / "sets" / dataset):
+        assert [path.name for path in folder.iterdir()] == ["raw"] and (folder / "raw" / "train.txt").is_file()
 
 
 def test_a_failed_download_says_where_to_put_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(root: str) -> None:
-        raise OSError("no network")
+    def fail(url: str, folder: str) -> None:
+        if url.endswith("valid.txt"):
+            raise OSError("no network")
+        (Path(folder) / "train.txt").write_text("a\tr\tb\n")
 
-    monkeypatch.setattr("torch_geometric.datasets.FB15k_237", fail)
-    with pytest.raises(DataError, match=r"FB15k-237 is not here .*train.txt.*no network"):
+    monkeypatch.setattr("torch_geometric.datasets.freebase.download_url", fail)
+    (tmp_path / "kept.txt").write_text("mine")
+    said = (
+        r"FB15k-237 is not here .*train.txt.*https://.*/FB15k-237 \(no network\); put train.txt, valid.txt and test.txt"
+        r" into .*/FB15k-237/raw"
+    )
+    with pytest.raises(DataError, match=said):
         RelationPartition(tmp_path, dataset="FB15k-237").prepare()
+    assert [path.name for path in tmp_path.rglob("*")] == ["kept.txt"]
 
 
 def test_a_graph_without_download_says_where_to_put_the_files(tmp_path: Path) -> None:

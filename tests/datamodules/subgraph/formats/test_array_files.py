@@ -65,6 +65,14 @@ def test_npz_of_the_heterophilous_kind(tmp_path: Path) -> None:
         read_graph(tmp_path / "g.npz", "g", split=2)
 
 
+def test_values_of_edges_are_noted(tmp_path: Path) -> None:
+    given = tensors(edge_weight=torch.ones(3), edge_attr=torch.ones(3, 2))
+    assert read(tmp_path, Data(**given)).unused == f"{tmp_path / 'graph.pt'}: edge_weight, edge_attr"
+    np.savez(tmp_path / "g.npz", **{key: value.numpy() for key, value in given.items()})
+    assert read_graph(tmp_path / "g.npz", "g").unused == f"{tmp_path / 'g.npz'}: edge_weight, edge_attr"
+    assert read(tmp_path, tensors()).unused == ""
+
+
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"x": None}, "has no x or features or node_features; it has edge_index, y"),
     ({"x": torch.ones(2, 4)}, r"features have shape \(2, 4\), not \[3 nodes"),

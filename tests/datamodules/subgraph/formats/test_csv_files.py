@@ -35,6 +35,7 @@ def test_quotes_marks_blank_lines_and_crlf_are_fine(tmp_path: Path) -> None:
     assert graph.feature_names == ["words per page"]
     assert graph.edges.tolist() == [[0, 1]]
     assert graph.masks is None
+    assert graph.unused == f"{tmp_path / 'edges.csv'}: weight"
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz"])

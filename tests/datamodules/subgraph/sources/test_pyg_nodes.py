@@ -81,8 +81,10 @@ def test_a_failed_download_says_where_files_belong(tmp_path: Path, monkeypatch: 
         raise OSError("no network")
 
     monkeypatch.setattr("torch_geometric.datasets.planetoid.fs.cp", offline)
-    with pytest.raises(DataError, match=r"Cora is not here .*Planetoid.* could not be downloaded \(no network\)"):
-        PyGNodes("Cora", tmp_path).prepare()
+    said = r"Cora is not here .*Planetoid.* from https://.* \(no network\); put ind.cora.x, .* into .*/Cora/raw"
+    with pytest.raises(DataError, match=said):
+        PyGNodes("Cora", tmp_path / "data").prepare()
+    assert not list(tmp_path.iterdir())
 
 
 def test_faulty_files_and_names_are_refused(tmp_path: Path) -> None:

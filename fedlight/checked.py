@@ -1,0 +1,61 @@
+"""Holds arguments to their annotations, for those who build a class in Python and not on the command line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, ParamSpec, get_args, get_origin, get_type_hints
+
+from fedlight.config_types import in_words
+from fedlight.errors import ConfigurationError
+
+P = ParamSpec("P")
+
+
+def checked(section: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Let an ``__init__`` refuse, before it runs, the values that the command line refuses.
+
+    Held are arguments annotated with ``Literal`` or one of jsonargparse's restricted numbers, also beside ``None``.
+
+    Args:
+        section: of the configuration, ``model`` for example, for messages.
+
+    Raises:
+        ConfigurationError: naming section, argument, value and what it may be.
+    """
+
+    def decorate(init: Callable[P, None]) -> Callable[P, None]:
+        signature = inspect.signature(init)
+
+        @wraps(init)
+        def holding(*args: P.args, **kwargs: P.kwargs) -> None:
+            hints = get_type_hints(init)
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
+                if name in hints and (fault := _fault(hints[name], value)) is not None:
+                    raise ConfigurationError(f"{section}.{name}: {fault}")
+            init(*args, **kwargs)
+
+        return holding
+
+    return decorate
+
+
+def _fault(hint: Any, value: Any) -> str | None:
+    """What is wrong with a value; ``None`` where nothing is, or where the hint is none that is held."""
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        return None if value in choices else f"{value!r} is not one of {', '.join(map(str, choices))}"
+    if type(None) in (alternatives := get_args(hint)):
+        held = [each for each in alternatives if each is not type(None)]
+        return _fault(held[0], value) if value is not None and len(held) == 1 else None
+    expression = getattr(hint, "_expression", None)  # of a restricted number
+    if expression is None:
+        return None
+    try:
+        hint(value)
+    except (TypeError, ValueError) as error:
+        outside = "does not conform" in str(error)
+        must = expression.replace("v", "")
+        return f"{value} is out of range, must be {must}" if outside else f"{value!r} is no {in_words(hint.__name__)}"
+    return None
