@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fedlight.models.invariant_gnn import InvariantGNNClient
 from fedlight.models.invariant_gnn.graphs import Graphs, select
-from fedlight.models.invariant_gnn.masks import budget, separate, symmetric_logits, to_mask
+from fedlight.models.invariant_gnn.masks import budget, separate, to_mask
 from fedlight.models.invariant_gnn.network import Embedded, InvariantGNN, Masks
 from fedlight.models.invariant_gnn.reconstruction import attribute_error, structure_error
 from fedlight.models.invariant_gnn.separation_loss import loss_terms, total
@@ -62,7 +62,7 @@ def embed_one(network: InvariantGNN, graph: Graphs) -> tuple[Tensor, Tensor, Ten
         network.separator.edge_score(torch.relu(first[a] + second[b])).squeeze(1) for a, b in ((u, v), (v, u))
     )
     kind, temperature = network.settings.mask_kind, network.settings.mask_temperature
-    edge_mask = to_mask(symmetric_logits(forward, backward), kind, temperature)
+    edge_mask = to_mask((forward + backward) / 2, kind, temperature)
     attribute_mask = to_mask(network.separator.attribute_score(q), kind, temperature)
     masked = torch.zeros(size, size).index_put((u, v), edge_mask)
     inner, outer = separate(graph.x, attribute_mask)

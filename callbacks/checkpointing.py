@@ -20,4 +20,6 @@ class FederatedCheckpoint(FederatedCallback):
         with trainer.record.phase("checkpoint"):
             if trainer.progress.best_round == round_idx:
                 trainer.save_checkpoint("best")
-            trainer.save_checkpoint("last")
+                trainer.name_best_last()
+            else:
+                trainer.save_checkpoint("last")

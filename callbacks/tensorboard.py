@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, cast
 
 import matplotlib
+import torch
 from matplotlib.figure import Figure
+from tensorboard.compat.proto.summary_pb2 import Summary
+from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from fedlight.callbacks.base import FederatedCallback
@@ -15,19 +19,23 @@ from fedlight.names import safe_name
 if TYPE_CHECKING:
     from fedlight.trainer import FederatedTrainer
 
+MAX_INCHES = 16.0
+MAX_TICKS = 25
+
 
 class TensorBoardCurves(FederatedCallback):
     """One event file on rank 0.
 
     Scalars are tagged ``<split>/<metric>/<client>``, and a layout puts all clients of a metric under one chart. At
-    each evaluation the mixing weights are drawn as a heat map. Further scalars: effective number of clients, bytes
-    up and down, seconds per phase, the facts the server sent to each client, and what other callbacks left in the
-    record's ``scalars`` and ``figures``.
+    each evaluation the mixing weights are drawn as a heat map, unless they are as last time. Further scalars: effective
+    number of clients, bytes up and down, seconds per phase, the facts the server sent to each client, and what other
+    callbacks left in the record's ``scalars`` and ``figures``.
     """
 
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None
         self._charts: set[tuple[str, str]] = set()
+        self._drawn: Tensor | None = None
 
     def on_fit_start(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
         """Open the event file; a resumed run hides points it will write again."""
@@ -39,42 +47,34 @@ class TensorBoardCurves(FederatedCallback):
         if self._writer is None:
             return
         with trainer.record.phase("log"):
-            for split, scores in (("train", trainer.record.train), ("val", trainer.record.validation)):
-                for client, metrics in scores.items():
-                    for metric, value in metrics.items():
-                        self._writer.add_scalar(f"{split}/{metric}/{safe_name(client)}", value, round_idx)
-                        self._charts.add((split, metric))
-            self._write_costs(trainer, round_idx)
-            for tag, value in trainer.record.scalars.items():
-                self._writer.add_scalar(tag, value, round_idx)
+            scalars = {**self._curves(trainer), **_costs(trainer), **trainer.record.scalars}
+            if trainer.record.mixing is not None:
+                scalars |= _mixing_scalars(trainer, trainer.record.mixing)
+                self._draw_mixing(trainer, trainer.record.mixing, round_idx)
+            # One event for all of a round: an event each costs eight times the time.
+            values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+            cast(Any, self._writer.file_writer).add_summary(Summary(value=values), round_idx)
             for tag, figure in trainer.record.figures.items():
                 self._writer.add_figure(tag, figure, round_idx)
-            if trainer.record.mixing is not None:
-                self._write_mixing(trainer, trainer.record.mixing, round_idx)
 
-    def _write_costs(self, trainer: FederatedTrainer, round_idx: int) -> None:
-        assert self._writer is not None
-        record = trainer.record
-        self._writer.add_scalar("federation/bytes_up", record.bytes_up, round_idx)
-        if trainer.codec is not None:
-            self._writer.add_scalar("federation/bytes_up_uncoded", record.bytes_up_uncoded, round_idx)
-        self._writer.add_scalar("federation/bytes_down", record.bytes_down, round_idx)
-        self._writer.add_scalar("federation/dropped", len(record.dropped), round_idx)
-        for phase, seconds in record.seconds.items():
-            self._writer.add_scalar(f"seconds/{phase}", seconds, round_idx)
+    def _curves(self, trainer: FederatedTrainer) -> dict[str, float]:
+        curves = {}
+        for split, scores in (("train", trainer.record.train), ("val", trainer.record.validation)):
+            for client, metrics in scores.items():
+                for metric, value in metrics.items():
+                    curves[f"{split}/{metric}/{safe_name(client)}"] = value
+                    self._charts.add((split, metric))
+        return curves
 
-    def _write_mixing(self, trainer: FederatedTrainer, mixing: Mixing, round_idx: int) -> None:
+    def _draw_mixing(self, trainer: FederatedTrainer, mixing: Mixing, round_idx: int) -> None:
+        weights = mixing.log_weights
+        same = self._drawn is not None and torch.equal(self._drawn, weights)
+        if not trainer.record.validation or not len(weights) or same:
+            return
         assert self._writer is not None
-        specs = trainer.federation.specs
-        for group, effective in enumerate(mixing.effective_clients.tolist()):
-            self._writer.add_scalar(f"federation/effective_clients/group_{group}", effective, round_idx)
-        for client, facts in mixing.facts.items():
-            for name, value in facts.items():
-                if isinstance(value, float):
-                    self._writer.add_scalar(f"facts/{name}/{safe_name(specs[client].name)}", value, round_idx)
-        if trainer.record.validation and len(mixing.log_weights):
-            names = [specs[c].name for c in mixing.participants]
-            self._writer.add_figure("mixing/weights", heat_map(mixing, names), round_idx)
+        names = [trainer.federation.specs[client].name for client in mixing.participants]
+        self._writer.add_figure("mixing/weights", heat_map(mixing, names), round_idx)
+        self._drawn = weights
 
     def on_fit_end(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
         """Add the layout."""
@@ -93,13 +93,41 @@ class TensorBoardCurves(FederatedCallback):
             self._writer = None
 
 
+def _costs(trainer: FederatedTrainer) -> dict[str, float]:
+    record = trainer.record
+    uncoded = {} if trainer.codec is None else {"federation/bytes_up_uncoded": record.bytes_up_uncoded}
+    return {
+        "federation/bytes_up": record.bytes_up,
+        **uncoded,
+        "federation/bytes_down": record.bytes_down,
+        "federation/dropped": len(record.dropped),
+        **{f"seconds/{phase}": seconds for phase, seconds in record.seconds.items()},
+    }
+
+
+def _mixing_scalars(trainer: FederatedTrainer, mixing: Mixing) -> dict[str, float]:
+    groups = enumerate(mixing.effective_clients.tolist())
+    effective = {f"federation/effective_clients/group_{group}": value for group, value in groups}
+    facts = {
+        f"facts/{name}/{safe_name(trainer.federation.specs[client].name)}": value
+        for client, told in mixing.facts.items()
+        for name, value in told.items()
+        if isinstance(value, float)
+    }
+    return {**effective, **facts}
+
+
 def heat_map(mixing: Mixing, names: list[str]) -> Figure:
     """Draw the weights: groups down, participants across."""
     weights = mixing.weights.numpy()
-    figure = Figure(figsize=(1.5 + 0.6 * len(names), 1.5 + 0.4 * len(weights)), layout="constrained")
+    width, height = (min(size, MAX_INCHES) for size in (1.5 + 0.6 * len(names), 1.5 + 0.4 * len(weights)))
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
-    image = axes.imshow(weights, vmin=0.0, vmax=max(float(weights.max()), 1e-9), cmap=matplotlib.colormaps["viridis"])
-    axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
-    axes.set_yticks(range(len(weights)), [f"group {g}" for g in range(len(weights))])
+    top = max(float(weights.max()), 1e-9)
+    image = axes.imshow(weights, aspect="auto", vmin=0.0, vmax=top, cmap=matplotlib.colormaps["viridis"])
+    columns = range(0, len(names), math.ceil(len(names) / MAX_TICKS))
+    rows = range(0, len(weights), math.ceil(len(weights) / MAX_TICKS))
+    axes.set_xticks(columns, [names[column] for column in columns], rotation=45, ha="right")
+    axes.set_yticks(rows, [f"group {row}" for row in rows])
     figure.colorbar(image, ax=axes, label="weight")
     return figure

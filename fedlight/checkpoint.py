@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shutil
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,24 @@ def save(
     if ranks.rank == 0:
         _swap(partial, folder)
     ranks.barrier()
+
+
+def duplicate(folder: Path, target: Path, ranks: Ranks) -> None:
+    """Give a checkpoint a second name; its files are shared where the file system can, as none is ever changed."""
+    if ranks.rank == 0:
+        partial = target.with_name(target.name + ".tmp")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(folder, partial, copy_function=_link)
+        _swap(partial, target)
+    ranks.barrier()
+
+
+def _link(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)
+    return target
 
 
 def _swap(partial: Path, folder: Path) -> None:

@@ -25,7 +25,8 @@ METHODS: Final[Mapping[str, tuple[str, ...]]] = {
         *EVERY, "moon", "fedper", "fedgta", "fedsage", "fedsage_plus", "distribution_similarity",
         "fedsdr", "fedsdr_released", "fedsdr_snaa_only",
         "fedsdr_rlsr_only", "fedsdr_plus", "fedavg_pilot",
-        "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedavg_knn_mix", "fedavg_triple_mix", "fedavg_gate",
+        "fedsdr_private", "fedavg_clean", "fedavg_mlp", "fedsdr_plus_mlp", "fedavg_knn_mix", "fedavg_triple_mix",
+        "fedavg_gate",
     ),
     "fgcn_dks": (
         *(name for name in EVERY if name != "collective"), "fgcn_dks", "fgcn_dks_literal", "fgcn_dks_untrained",

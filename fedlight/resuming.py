@@ -40,6 +40,12 @@ def save(trainer: FederatedTrainer, which: Which) -> None:
     )
 
 
+def name_best_last(trainer: FederatedTrainer) -> None:
+    """Make the best checkpoint the last one too; to be called on all ranks."""
+    folder = trainer.run_folder / "checkpoints"
+    checkpoint.duplicate(folder / "best", folder / "last", trainer.federation.ranks)
+
+
 def made_with(trainer: FederatedTrainer) -> dict[str, Any]:
     """``model``, ``method`` and ``data`` of a run; see :mod:`fedlight.identity`."""
     method = {

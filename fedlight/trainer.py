@@ -166,6 +166,10 @@ class FederatedTrainer:
         """Save everything under ``checkpoints/<which>``; to be called on all ranks."""
         resuming.save(self, which)
 
+    def name_best_last(self) -> None:
+        """Make the best checkpoint the last one too; to be called on all ranks."""
+        resuming.name_best_last(self)
+
     # entry points
 
     def fit(

@@ -264,6 +264,17 @@ def test_a_run_without_its_best_checkpoint_does_not_go_on(tmp_path: Path, part: 
         fit(tmp_path, ckpt_path="last")
 
 
+def test_a_best_round_is_written_once_and_kept_when_later_rounds_are_worse(tmp_path: Path) -> None:
+    folder = fit(tmp_path, max_rounds=1).run_folder / "checkpoints"
+    paths = [path.relative_to(folder / "best") for path in (folder / "best").rglob("*.*")]
+    assert len(paths) > 3
+    assert all((folder / "best" / path).read_bytes() == (folder / "last" / path).read_bytes() for path in paths)
+    before = Checkpoint(folder / "best").manifest["progress"]
+    fit(tmp_path, max_rounds=2, ckpt_path="last")
+    assert Checkpoint(folder / "last").manifest["progress"]["round"] == before["round"] + 1
+    assert not list(folder.glob("*.tmp"))
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_the_last_round_is_not_scored_in_place_of_a_lost_best(tmp_path: Path, named: bool) -> None:
     folder = fit(tmp_path, max_rounds=2).run_folder

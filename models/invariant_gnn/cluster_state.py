@@ -9,6 +9,7 @@ from fedlight.clustering.centers import means
 from fedlight.clustering.kmeans import lloyd
 from fedlight.clustering.matching import naming
 from fedlight.clustering.num_clusters import MOST_CLUSTERS, estimate_num_clusters
+from fedlight.models.invariant_gnn.evaluated import Evaluated
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
 from fedlight.models.invariant_gnn.separation_loss import Targets
 
@@ -74,7 +75,7 @@ class ClusterState(nn.Module):
         """The server sent no prototypes."""
         self.dispatched.fill_(torch.inf)
 
-    def recluster(self, local: LocalGraphs, seed: int, from_previous: bool) -> None:
+    def recluster(self, local: LocalGraphs | Evaluated, seed: int, from_previous: bool) -> None:
         """Compute the pseudo-clusters anew.
 
         K-means runs once from the dispatched prototypes (a missing one is replaced by the client's own old centre);
@@ -92,7 +93,7 @@ class ClusterState(nn.Module):
         self.clustered.copy_(self.epochs)
         self.look(local)
 
-    def look(self, local: LocalGraphs) -> None:
+    def look(self, local: LocalGraphs | Evaluated) -> None:
         """Take the clusters' centres from today's embeddings."""
         found = means(local.invariant, self.assignment[local.index], self.num_clusters)
         self.centers[: len(found)] = found.to(self.centers)
@@ -102,7 +103,7 @@ class ClusterState(nn.Module):
         count = self.num_clusters
         return Targets(self.assignment[index], self.dispatched[:count], self.centers[:count])
 
-    def _start(self, local: LocalGraphs, from_previous: bool) -> Tensor | None:
+    def _start(self, local: LocalGraphs | Evaluated, from_previous: bool) -> Tensor | None:
         if not (self.has_dispatched or from_previous):
             return None
         own = means(local.invariant, self.assignment[local.index], self.num_clusters)

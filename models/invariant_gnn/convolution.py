@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import MessagePassing
+
+from fedlight.models.invariant_gnn.neighbours import Neighbours
 
 
-class WeightedGINConv(MessagePassing):  # type: ignore[misc]  # PyG carries no types
+class WeightedGINConv(nn.Module):
     """``h_v <- MLP((1 + e) h_v + sum_u A_uv h_u)``: PyG's ``GINConv`` with edge weights A_uv; e is trained, from 0.
 
     Args:
@@ -21,23 +22,18 @@ class WeightedGINConv(MessagePassing):  # type: ignore[misc]  # PyG carries no t
     """
 
     def __init__(self, width: int, more: int = 0) -> None:
-        super().__init__(aggr="add")
+        super().__init__()
         self.nn = nn.Sequential(nn.Linear(width + more, width), nn.ReLU(), nn.Linear(width, width))
         self.eps = nn.Parameter(torch.zeros(1))
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
-        """Shapes: ``x [n, width + more]``, ``edge_index [2, e]`` both ways, ``edge_weight [e]``; ``[n, width]``."""
-        mixed: Tensor = self.nn(self.aggregate_neighbours(x, edge_index, edge_weight))
+    def forward(self, x: Tensor, neighbours: Neighbours, values: Tensor) -> Tensor:
+        """Shapes: ``x [n, width + more]``, ``values [2m]`` the edges' weights at both ends; ``[n, width]``."""
+        mixed: Tensor = self.nn(self.aggregate_neighbours(x, neighbours, values))
         return mixed
 
-    def aggregate_neighbours(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
+    def aggregate_neighbours(self, x: Tensor, neighbours: Neighbours, values: Tensor) -> Tensor:
         """What goes into the MLP."""
-        total: Tensor = self.propagate(edge_index, x=x, edge_weight=edge_weight)
-        return total + (1.0 + self.eps) * x
-
-    def message(self, x_j: Tensor, edge_weight: Tensor) -> Tensor:
-        """A neighbour's state times the weight of its edge."""
-        return edge_weight[:, None] * x_j
+        return neighbours.sums(x, values) + (1.0 + self.eps) * x
 
 
 class GIN(nn.Module):
@@ -54,15 +50,16 @@ class GIN(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(WeightedGINConv(width, more) for _ in range(depth))
 
-    def forward(self, x: Tensor, edges: Tensor, weight: Tensor, beside: Sequence[Tensor] | None = None) -> Tensor:
-        """Shapes: ``x [n, width]``, undirected ``edges [2, m]``, ``weight [m]``; returns ``[n, depth * width]``.
+    def forward(
+        self, x: Tensor, neighbours: Neighbours, weight: Tensor, beside: Sequence[Tensor] | None = None
+    ) -> Tensor:
+        """Shapes: ``x [n, width]``, ``weight [m]`` of the undirected edges; returns ``[n, depth * width]``.
 
         ``beside`` holds ``[n, more]`` for each layer.
         """
-        edge_index, both = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weight, weight])
-        outputs = []
+        values, outputs = neighbours.both(weight), []
         for number, layer in enumerate(self.layers):
             taken = x if beside is None else torch.cat([x, beside[number]], dim=1)
-            x = torch.relu(layer(taken, edge_index, both))
+            x = torch.relu(layer(taken, neighbours, values))
             outputs.append(x)
         return torch.cat(outputs, dim=1)

@@ -18,9 +18,12 @@ from torch import Tensor
 
 from fedlight.client import Report
 from fedlight.datamodules.graph_collection.buckets import DEGREE_EDGES, degree_buckets
+from fedlight.datamodules.subgraph.edges import contains
 
 NUM_ROLES = 2 * len(DEGREE_EDGES)
 KEPT_SHARE = 0.25
+TRIES = 8
+"""Pairs of neighbours of a node that are tried before its triangles are searched for in full."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,40 @@ def node_roles(edges: Tensor, num_nodes: int) -> Tensor:
 def in_triangles(edges: Tensor, degrees: Tensor) -> Tensor:
     """Which nodes lie in a triangle, ``[n]`` bool.
 
-    Edges are directed from the lower degree to the higher, which keeps the products small around hubs. Of a triangle u
-    -> v -> w, u -> w, one product finds the ends of u -> w and the other those of u -> v.
+    In dense graphs a few tries find one for nearly all nodes; the rest is searched for in full, among its neighbours.
 
     Args:
-        edges: ``[E, 2]``, each once.
+        edges: ``[E, 2]``, each once, as ``u < v``.
         degrees: ``[n]``.
+    """
+    found = _tried(edges, degrees)
+    near = (degrees > 1) & ~found
+    (u, v), around = edges.T, near.clone()
+    around[v[near[u]]] = around[u[near[v]]] = True
+    return found | _searched(edges[around[u] & around[v]], degrees)
+
+
+def _tried(edges: Tensor, degrees: Tensor) -> Tensor:
+    """Ends of some triangles: a node, and two neighbours with larger numbers that follow each other."""
+    n, found = len(degrees), torch.zeros_like(degrees, dtype=torch.bool)
+    keys = edges[:, 0] * n + edges[:, 1]
+    keys = keys if bool((keys.diff() > 0).all()) else keys.sort().values
+    above = torch.bincount(keys // n, minlength=n)
+    first = above.cumsum(0) - above
+    for step in range(TRIES):
+        node = ((above > step + 1) & ~found).nonzero().flatten()
+        one, other = keys[first[node] + step] % n, keys[first[node] + step + 1] % n
+        closed = contains(keys, one * n + other)
+        for corner in (node, one, other):
+            found[corner[closed]] = True
+    return found
+
+
+def _searched(edges: Tensor, degrees: Tensor) -> Tensor:
+    """All nodes in triangles of these edges.
+
+    Edges are directed from the lower degree to the higher, which keeps the products small around hubs. Of a triangle u
+    -> v -> w, u -> w, one product finds the ends of u -> w and the other those of u -> v.
     """
     place = torch.empty_like(degrees)
     place[degrees.argsort(stable=True)] = torch.arange(len(degrees), device=degrees.device)
@@ -106,9 +137,10 @@ def graph_profiles(edges: Tensor, roles: Tensor, node_graph: Tensor, num_graphs:
     """
     role_count = torch.bincount(node_graph * NUM_ROLES + roles, minlength=num_graphs * NUM_ROLES)
     f = role_count.view(num_graphs, NUM_ROLES).double()
-    ends = torch.cat([edges, edges.flip(1)])
-    pair = (node_graph[ends[:, 0]] * NUM_ROLES + roles[ends[:, 0]]) * NUM_ROLES + roles[ends[:, 1]]
+    u, v = edges.T
+    pair = (node_graph[u] * NUM_ROLES + roles[u]) * NUM_ROLES + roles[v]
     q = torch.bincount(pair, minlength=num_graphs * NUM_ROLES**2).view(num_graphs, NUM_ROLES, NUM_ROLES).double()
+    q = q + q.mT
     return f / f.sum(1, keepdim=True).clamp_min(1), q / q.sum((1, 2), keepdim=True).clamp_min(1)
 
 

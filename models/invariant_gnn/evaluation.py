@@ -15,8 +15,10 @@ from fedlight.clustering.matching import naming
 from fedlight.clustering.num_clusters import estimate_num_clusters
 from fedlight.metrics.clustering import clustering_scores, silhouette
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
+from fedlight.models.invariant_gnn.evaluated import Evaluated
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind, FinalClusters, NearestCenter, fit_clusters
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
+from fedlight.models.invariant_gnn.network import InvariantGNN
 from fedlight.models.invariant_gnn.prediction import GraphClusters
 from fedlight.streams import Streams
 
@@ -34,13 +36,16 @@ class ClusteringMixin(ClientModule):
         label_from: ``own``: the client's own clustering; ``prototype``: the nearest dispatched prototype, and its own
             clustering as long as there is none.
         clusters: pseudo-clusters, whose numbers the final clusters take over.
+        network: the client's.
     """
 
+    network: InvariantGNN
     cluster: ClusterKind
     label_from: LabelFrom
     clusters: ClusterState
     _seen: list[tuple[Tensor, Tensor, Tensor, Tensor]]
     _final: FinalClusters | None = None
+    _evaluated: Evaluated | None = None
     _num_scored: Mapping[str, int] = MappingProxyType({})
 
     @abstractmethod
@@ -111,6 +116,9 @@ class ClusteringMixin(ClientModule):
         own = self.label_from == "own" or not self.clusters.has_dispatched
         return NearestCenter((self.clusters.centers if own else self.clusters.dispatched).clone())
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_evaluated": None}
+
     def _embed(self, batch: Any) -> dict[str, Tensor]:
         invariant, variant = self.embed_both(batch)
         self._seen.append((invariant, variant, batch.y, batch.index))
@@ -121,6 +129,9 @@ class ClusteringMixin(ClientModule):
         if self._seen:
             invariant, variant, y, index = (torch.cat(each) for each in zip(*self._seen, strict=True))
             count = len(y)
+            # Under autocast the numbers are others than those of a pass that training makes.
+            exact = not torch.is_autocast_enabled(invariant.device.type)
+            self._evaluated = Evaluated.under(self.network, invariant, index) if exact else None
             labels = self.fit_final(invariant, variant, index).assign(invariant, variant).labels
             clearness = silhouette(invariant, labels)
             scores = clustering_scores(labels, y) | ({} if clearness is None else {"silhouette": clearness})

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from fedlight.models.invariant_gnn.neighbours import Neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,11 @@ class Graphs:
     def edge_graph(self) -> Tensor:
         """``[m]`` int64, the graph of each edge."""
         return self.graph_of[self.edges[0]]
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The edges, each seen from both ends."""
+        return Neighbours.of(self.edges, self.num_nodes)
 
     def per_graph(self, graph_of: Tensor) -> Tensor:
         """``[G]`` int64, how often each graph occurs in ``graph_of``."""

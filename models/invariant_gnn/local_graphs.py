@@ -34,8 +34,11 @@ class LocalGraphs:
 
 
 @torch.no_grad()
+@torch.random.fork_rng(devices=())
 def look_at(network: InvariantGNN, batches: Iterable[Any], device: torch.device) -> LocalGraphs:
     """Embed every batch, without noise in the masks and without gradients.
+
+    Loaders draw from the global generator; it is left as it was, so that looking once less changes nothing.
 
     Raises:
         ValueError: when there is no batch.

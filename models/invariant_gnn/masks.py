@@ -26,11 +26,6 @@ def to_mask(logits: Tensor, kind: MaskKind = "soft", temperature: float = 1.0, t
     return soft + (hard - soft).detach()
 
 
-def symmetric_logits(forward: Tensor, backward: Tensor) -> Tensor:
-    """Logit of an undirected edge from the scores of its two directions (M1); shapes ``[m]``."""
-    return 0.5 * (forward + backward)
-
-
 def separate(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Invariant and variant part, ``M * V`` and ``V - M * V``, which add up to the whole (M3, M4)."""
     invariant = mask * values

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from fedlight.models.invariant_gnn.convolution import GIN
 from fedlight.models.invariant_gnn.graphs import Graphs, join
-from fedlight.models.invariant_gnn.masks import MaskKind, separate, symmetric_logits, to_mask
+from fedlight.models.invariant_gnn.masks import MaskKind, separate, to_mask
 from fedlight.models.invariant_gnn.mutual_information import MutualInformation
+from fedlight.models.invariant_gnn.pair_scores import pair_scores
 from fedlight.models.invariant_gnn.readout import Readout, readout
 from fedlight.models.invariant_gnn.structure_channel import StructureChannel
 from fedlight.streams import Streams
@@ -82,14 +83,14 @@ class Separator(nn.Module):
         self.edge_score = nn.Linear(width, 1)
         self.attribute_score = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, num_features))
 
-    def forward(self, hidden: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, hidden: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:
         """Logits of edges ``[m]`` and attributes ``[n, f]`` from the adapted features ``[n, h]``."""
-        q = self.trunk(hidden, edges, hidden.new_ones(edges.shape[1]))[:, -hidden.shape[1] :]
+        edges, neighbours = graphs.edges, graphs.neighbours
+        q = self.trunk(hidden, neighbours, hidden.new_ones(edges.shape[1]))[:, -hidden.shape[1] :]
         # psi([q_u; q_v]) by halves: its first layer is applied once per node, not once per edge.
         first, second = self.first_end(q), self.second_end(q)
-        u, v = edges
-        forward, backward = (self.edge_score(torch.relu(first[a] + second[b])).squeeze(1) for a, b in ((u, v), (v, u)))
-        return symmetric_logits(forward, backward), self.attribute_score(q)
+        scores = pair_scores(first, second, self.edge_score.weight[0], edges, neighbours)
+        return scores + self.edge_score.bias, self.attribute_score(q)
 
 
 class InvariantGNN(nn.Module):
@@ -140,13 +141,14 @@ class InvariantGNN(nn.Module):
 
     def forward(self, graphs: Graphs, views: Graphs | None = None) -> Embedded:
         """Embed graphs and, in the same pass, E views of each (view e of graph i is graph ``e * G + i``)."""
-        graphs = replace(graphs, x=graphs.x.to(self.adapter.weight.dtype))
         everything = graphs if views is None else join(graphs, views)
+        if everything.x.dtype != self.adapter.weight.dtype:
+            everything = replace(everything, x=everything.x.to(self.adapter.weight.dtype))
         hidden = self.adapter(everything.x)
         masks = self._masks(everything, hidden)
         adapted = self._adapted(everything, masks, hidden)
         beside = self.structure(everything) if self.settings.structure_channel else None
-        states = self.invariant(adapted, everything.edges, masks.edges, beside)
+        states = self.invariant(adapted, everything.neighbours, masks.edges, beside)
         z = readout(states, everything.graph_of, everything.num_graphs, self.settings.readout)
         invariant, of_views = z[: graphs.num_graphs], z[graphs.num_graphs :]
         own = Masks(masks.edges[: graphs.edges.shape[1]], masks.attributes[: graphs.num_nodes])
@@ -154,7 +156,7 @@ class InvariantGNN(nn.Module):
         variant = torch.zeros_like(invariant)
         if self.settings.separation:
             other = hidden[: graphs.num_nodes] - adapted[: graphs.num_nodes]
-            states = self.variant(other, graphs.edges, 1.0 - own.edges)
+            states = self.variant(other, graphs.neighbours, 1.0 - own.edges)
             variant = readout(states, graphs.graph_of, graphs.num_graphs, self.settings.readout)
             last = last + states[:, -self.settings.width :]
         copies = -1 if graphs.num_graphs else 0
@@ -164,7 +166,7 @@ class InvariantGNN(nn.Module):
         if not self.settings.separation:
             return Masks(hidden.new_ones(graphs.edges.shape[1]), torch.ones_like(graphs.x))
         kind, temperature = self.settings.mask_kind, self.settings.mask_temperature
-        logits = self.separator(hidden, graphs.edges)
+        logits = self.separator(hidden, graphs)
         return Masks(*(to_mask(each, kind, temperature, self.training) for each in logits))
 
     def _adapted(self, graphs: Graphs, masks: Masks, hidden: Tensor) -> Tensor:

@@ -30,7 +30,9 @@ def sample_non_edges(graphs: Graphs, counts: Tensor) -> Tensor:
         if not len(graph):
             break
         key = _draw(starts[graph], sizes[graph], n)
-        good = ~_among(key, edges) & ~torch.isin(key, found) & _first_of_its_kind(key)
+        good = ~_among(key, edges)  # few of them in dense graphs, so the rest is asked of those alone
+        new = key[good]
+        good[good.clone()] = _first_of_its_kind(new) & ~_among(new, found.sort().values)
         found, graph = torch.cat([found, key[good]]), graph[~good]
     return torch.stack([found // n, found % n])
 

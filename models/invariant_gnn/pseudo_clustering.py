@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from fedlight.client import Report
+from fedlight.models.invariant_gnn.evaluated import Evaluated
 from fedlight.models.invariant_gnn.evaluation import ClusteringMixin
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs, look_at
-from fedlight.models.invariant_gnn.network import InvariantGNN
 from fedlight.models.invariant_gnn.report import cluster_report, mask_warning
 from fedlight.streams import Streams
 
@@ -26,12 +26,10 @@ class PseudoClusteringMixin(ClusteringMixin):
     graphs as validation data. The class that inherits sets the attributes below.
 
     Args:
-        network: the client's.
         warmup_epochs, recluster_epochs, start_from, k_min, digest_noise: see
             :class:`~fedlight.models.invariant_gnn.InvariantGNNClient`.
     """
 
-    network: InvariantGNN
     warmup_epochs: int
     recluster_epochs: int
     start_from: Literal["fresh", "previous"]
@@ -98,7 +96,13 @@ class PseudoClusteringMixin(ClusteringMixin):
         return None if loader is None else look_at(self.network, loader, self.device)
 
     def _recluster(self) -> None:
-        local = self.look_at_all()
+        local = self._as_evaluated() or self.look_at_all()
         if local is not None:
             seed = Streams(self.seed_of("pseudo-clusters")).seed("epoch", round_idx=int(self.clusters.epochs))
             self.clusters.recluster(local, seed, self.start_from == "previous")
+
+    def _as_evaluated(self) -> Evaluated | None:
+        """The embeddings of the last evaluation, if they are of all graphs and the network is still the same."""
+        found = self._evaluated
+        every = found is not None and self.local_data is not None and len(found.index) == len(self.clusters.assignment)
+        return found if found is not None and every and found.holds_for(self.network) else None

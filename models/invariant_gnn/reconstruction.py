@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from fedlight.models.invariant_gnn.graphs import Graphs, select
+from fedlight.models.invariant_gnn.neighbours import Neighbours
 from fedlight.models.invariant_gnn.non_edges import sample_non_edges
 
 Reconstruction = Literal["sampled", "pairs"]
@@ -58,16 +59,14 @@ def pair_errors(states: Tensor, graphs: Graphs) -> Tensor:
 def sampled_errors(states: Tensor, graphs: Graphs) -> Tensor:
     """``[G]`` mean of the mean error at the edges and that at sampled non-edges, of those that the graph has."""
     wanted = graphs.per_graph(graphs.edge_graph).clamp(min=1)
+    others = sample_non_edges(graphs, wanted)
+    apart = Neighbours.of(others, graphs.num_nodes)
     parts = [
-        _mean_per_graph(_squared_error(states, pairs, target), graphs.graph_of[pairs[0]], graphs)
-        for pairs, target in ((graphs.edges, 1.0), (sample_non_edges(graphs, wanted), 0.0))
+        _mean_per_graph((torch.sigmoid(joined.dots(states)) - target).square(), graphs.graph_of[pairs[0]], graphs)
+        for pairs, joined, target in ((graphs.edges, graphs.neighbours, 1.0), (others, apart, 0.0))
     ]
     present = torch.stack([seen for _, seen in parts]).sum(0)
     return torch.stack([mean for mean, _ in parts]).sum(0) / present.clamp(min=1)
-
-
-def _squared_error(states: Tensor, pairs: Tensor, target: float) -> Tensor:
-    return (torch.sigmoid((states[pairs[0]] * states[pairs[1]]).sum(1)) - target).square()
 
 
 def _mean_per_graph(values: Tensor, graph_of: Tensor, graphs: Graphs) -> tuple[Tensor, Tensor]:

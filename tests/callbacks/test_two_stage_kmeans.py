@@ -10,7 +10,7 @@ from typing import Any
 import lightning
 import numpy as np
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from fedlight import ClientModule, CommonKnowledge, FederatedTrainer, FitResult
 from fedlight.callbacks import TwoStageKMeans

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 
 from fedlight import FedAvg, FederatedCallback, FederatedTrainer, FedLTailor, FitResult, Standalone

@@ -66,7 +66,7 @@ def test_golden_roles() -> None:
 
 def test_triangles_are_those_of_networkx() -> None:
     for seed in range(5):
-        graph = nx.gnm_random_graph(30, 60, seed)
+        graph = nx.disjoint_union(nx.gnm_random_graph(30, 60, seed), nx.gnm_random_graph(12, 50, seed))
         edges = torch.tensor(list(graph.edges())).sort(1).values
         expected = [count > 0 for count in nx.triangles(graph).values()]
         assert in_triangles(edges, torch.tensor([degree for _, degree in graph.degree()])).tolist() == expected

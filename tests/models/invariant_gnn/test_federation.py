@@ -11,6 +11,8 @@ import torch
 from fedlight import CommonKnowledge, FedAvg, FederatedTrainer, FitResult, load_client
 from fedlight.checkpoint import Checkpoint
 from fedlight.models.invariant_gnn import InvariantGNNClient
+from fedlight.models.invariant_gnn import pseudo_clustering as module
+from fedlight.models.invariant_gnn.local_graphs import LocalGraphs, look_at
 from tests.graph_collection import CollectionData
 
 
@@ -100,3 +102,23 @@ def test_two_processes_agree_with_one(tmp_path: Path) -> None:
     for alone, ranked in zip(clients_of(one), clients_of(two), strict=True):
         for name, value in alone.items():
             torch.testing.assert_close(ranked[name], value, rtol=1e-5, atol=1e-6)
+
+
+def test_a_round_begins_with_what_the_evaluation_found(
+    whole: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[LocalGraphs] = []
+
+    def counted(*given: Any) -> LocalGraphs:
+        calls.append(look_at(*given))
+        return calls[-1]
+
+    monkeypatch.setattr(module, "look_at", counted)
+    result = run(tmp_path / "shared", 3)
+    assert len(calls) == 3 * (3 + 1)  # one a report, and one for the pseudo-clusters of the first round
+    monkeypatch.setattr(InvariantGNNClient, "_as_evaluated", lambda self: None)
+    alone = run(tmp_path / "alone", 3)
+    assert len(calls) == 3 * (3 + 1) + 3 * 2 * 3
+    assert result.test == alone.test == whole.test
+    for one, other in zip(clients_of(result), clients_of(alone), strict=True):
+        assert all(torch.equal(one[name], other[name]) for name in one)

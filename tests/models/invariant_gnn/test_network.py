@@ -67,7 +67,7 @@ def test_without_separation_everything_is_invariant() -> None:
     assert not found.variant.any()
     assert bool((found.masks.edges == 1).all())
     torch.testing.assert_close(
-        found.states, net.invariant(net.adapter(graphs.x), graphs.edges, torch.ones(graphs.edges.shape[1]))[:, -8:]
+        found.states, net.invariant(net.adapter(graphs.x), graphs.neighbours, torch.ones(graphs.edges.shape[1]))[:, -8:]
     )
     assert not any(name.startswith(("separator", "variant")) for name, _ in net.named_parameters())
 
