@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from lightning.pytorch import Callback
 
@@ -54,7 +54,13 @@ class FederatedCallback(Callback):
     models, aggregators, samplers and a callback whose purpose is to change data may change state.
     What they want drawn they leave in ``trainer.record.scalars`` and ``figures``, by ``on_round_end``.
     State that must survive a resume goes through Lightning's ``state_dict`` and ``load_state_dict``.
+
+    Attributes:
+        only_looks_on: whether neither what is learnt nor any score hangs on the callback, except by the number of
+            rounds; a run that goes on with or without such a one is not told of it.
     """
+
+    only_looks_on: ClassVar[bool] = False
 
     def on_round_start(self, trainer: FederatedTrainer, round_idx: int) -> None:
         """A round begins."""

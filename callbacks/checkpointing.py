@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from fedlight.callbacks.base import FederatedCallback
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 class FederatedCheckpoint(FederatedCallback):
     """Saves ``last`` after every evaluated round, and ``best`` when the monitored metric improved."""
+
+    only_looks_on: ClassVar[bool] = True
 
     def on_round_end(self, trainer: FederatedTrainer, round_idx: int) -> None:
         """Save on all ranks, after early stopping has noted the round."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fedlight.callbacks.base import FederatedCallback
 
@@ -17,6 +17,8 @@ class FederatedEarlyStopping(FederatedCallback):
     Args:
         patience: evaluations to wait.
     """
+
+    only_looks_on: ClassVar[bool] = True
 
     def __init__(self, patience: int) -> None:
         self.patience, self.waited = patience, 0

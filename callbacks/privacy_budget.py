@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jsonargparse.typing import PositiveFloat
 from lightning.fabric.utilities import rank_zero_info
@@ -22,6 +22,8 @@ class PrivacyBudget(FederatedCallback):
     Args:
         max_epsilon: the budget of each client.
     """
+
+    only_looks_on: ClassVar[bool] = True
 
     def __init__(self, max_epsilon: PositiveFloat) -> None:
         self.max_epsilon = max_epsilon

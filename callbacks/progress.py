@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 class RoundProgress(FederatedCallback):
     """Round, clients done, losses, best metric and time left; on rank 0 only."""
+
+    only_looks_on: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._bar: Progress | None = None

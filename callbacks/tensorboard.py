@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import matplotlib
 import torch
@@ -31,6 +31,8 @@ class TensorBoardCurves(FederatedCallback):
     number of clients, bytes up and down, seconds per phase, the facts the server sent to each client, and what other
     callbacks left in the record's ``scalars`` and ``figures``.
     """
+
+    only_looks_on: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None

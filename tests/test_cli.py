@@ -18,6 +18,7 @@ import yaml
 
 import fedlight
 from fedlight import load_client
+from fedlight.callbacks import FederatedCallback
 from fedlight.checkpoint import Checkpoint
 from fedlight.cli import main
 from fedlight.config import check_config
@@ -162,6 +163,35 @@ def test_other_settings_on_resuming_are_told_and_the_former_kept(half: Path, tmp
     with pytest.warns(UserWarning, match=r"rounds had: model.init_args.optimizer.init_args.lr: 0.01 -> 0.02\. "):
         fit(changed)
     assert (first / "config_until_round_1.yaml").read_text() == before
+
+
+class Nothing(FederatedCallback):
+    """Does nothing, in a way that can be set."""
+
+    def __init__(self, strength: int = 1) -> None:
+        self.strength = strength
+
+
+def test_other_callbacks_on_resuming_are_told_and_the_former_kept(half: Path, tmp_path: Path) -> None:
+    shutil.copytree(half / "runs", tmp_path / "runs")
+    first = tmp_path / "runs" / "demo" / "version_0"
+    before = (first / "config.yaml").read_text()
+    with pytest.warns(UserWarning, match=r"first 1 rounds had: trainer.callbacks: none -> Nothing\. "):
+        fit(tiny(tmp_path, "--ckpt_path=last", "--trainer.callbacks=tests.test_cli.Nothing"))
+    assert (first / "config_until_round_1.yaml").read_text() == before
+
+
+def test_a_finished_run_that_is_scored_otherwise_says_so(half: Path, tmp_path: Path) -> None:
+    shutil.copytree(half / "runs", tmp_path / "runs")
+    config = tmp_path / "runs" / "demo" / "version_0" / "config.yaml"
+    former, before = config.with_name("config_until_round_1.yaml"), config.read_text()
+    again = tiny(tmp_path, "--ckpt_path=last", "--trainer.max_rounds=1")
+    for strength in (1, 2):
+        with pytest.warns(UserWarning, match=r"is scored again with other settings than its 1 rounds had: trainer\."):
+            fit([*again, "--trainer.callbacks=tests.test_cli.Nothing", f"--trainer.callbacks.strength={strength}"])
+        assert former.read_text() == before and f"strength: {strength}" in config.read_text()
+    fit(again)
+    assert config.read_text() == before and not former.exists()
 
 
 def test_a_lost_table_of_metrics_is_told_on_resuming(half: Path, tmp_path: Path) -> None:
