@@ -33,7 +33,8 @@ def save(trainer: FederatedTrainer, which: Which) -> None:
         **made_with(trainer),
     }
     callbacks = {callback.state_key: callback.state_dict() for callback in trainer.callbacks}
-    server = {**federation.server.state_dict(), "callbacks": callbacks}
+    told = {"callbacks": callbacks, "report_fields": list(federation.report_fields)}
+    server = {**federation.server.state_dict(), **told}
     folder = trainer.run_folder / "checkpoints" / which
     checkpoint.save(
         folder, federation.ranks, manifest, server, federation.server.group_states(), federation.client_states()
@@ -99,6 +100,7 @@ def restore(trainer: FederatedTrainer, source: Checkpoint, *, training: bool) ->
     """
     check_continues(source.folder, source.manifest, made_with(trainer), training=training)
     state = trainer.federation.load(source)
+    trainer.federation.report_fields = tuple(state.get("report_fields", ()))
     trainer.progress = Progress(**source.manifest["progress"])
     for callback in trainer.callbacks:
         if saved := state["callbacks"].get(callback.state_key):

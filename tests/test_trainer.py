@@ -94,6 +94,18 @@ def test_a_resumed_run_ends_like_an_uninterrupted_one(tmp_path: Path, stop_after
     assert_same_weights(resumed.run_folder, whole.run_folder)
 
 
+def test_a_finished_run_taken_up_again_keeps_its_results(tmp_path: Path) -> None:
+    def results() -> tuple[dict[str, Any], str]:
+        summary = json.loads((first.run_folder / "summary.json").read_text())
+        return {key: value for key, value in summary.items() if key != "seconds"}, metrics(first)
+
+    first = fit(tmp_path)
+    before = results()
+    assert before[0]["leaves_clients"]["report"]
+    fit(tmp_path, ckpt_path="last")
+    assert results() == before
+
+
 class StopAfterClient(FederatedCallback):
     """Asks to stop, as SIGTERM does, once some clients of a round have trained."""
 
