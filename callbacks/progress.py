@@ -81,6 +81,8 @@ class RoundProgress(FederatedCallback):
 
 def _note(trainer: FederatedTrainer) -> str:
     record, parts = trainer.record, []
+    if record.mixing is None:
+        parts.append("empty, nothing changed")
     if "all" in record.train and "loss" in record.train["all"]:
         parts.append(f"loss {record.train['all']['loss']:.4f}")
     scope, metric = trainer.model.monitor.split("/", 1)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fedlight.trainer import FederatedTrainer
 
 log = logging.getLogger(__name__)
+REMEDY = "A smaller learning rate is the usual remedy of losses that are not finite"
 
 
 class FitLoop:
@@ -34,7 +35,7 @@ class FitLoop:
 
         Raises:
             SystemExit: with 143 after SIGTERM, when the run has been saved.
-            FederationError: after too many empty rounds in a row.
+            FederationError: after too many empty rounds in a row, or when all rounds were empty.
         """
         trainer = self.trainer
         trainer.should_stop = False
@@ -50,6 +51,8 @@ class FitLoop:
                     trainer.save_checkpoint("last")
                     log.warning("stopped by SIGTERM in round %d; go on with --ckpt_path last", trainer.record.idx + 1)
                     raise SystemExit(EXIT_CODE) from None
+        if trainer.progress.total_empty_rounds == trainer.progress.round:
+            raise FederationError(f"nothing was learnt: each round had {self._too_few()}. {REMEDY}")
         self.hooks.federation("on_fit_end", trainer.model)
 
     def _round(self, record: Round) -> None:
@@ -65,7 +68,7 @@ class FitLoop:
         if self.trainer.privacy is not None and math.isfinite(spent := self.trainer.epsilon):
             record.scalars["privacy/epsilon"] = spent
         self._note("train", record.idx, record.train)
-        self._check_empty(record)
+        self._check_empty()
         if progress.round % self.trainer.check_val_every_n_rounds == 0 or self._is_last():
             with record.phase("evaluate"):
                 record.validation = self.federation.evaluate("val")
@@ -90,17 +93,15 @@ class FitLoop:
             progress.best_round, progress.best_value = record.idx, value
             progress.best_validation = record.validation
 
-    def _check_empty(self, record: Round) -> None:
-        trainer, federation = self.trainer, self.federation
-        if trainer.progress.empty_rounds < trainer.max_empty_rounds:
-            return
-        reasons = "; ".join(f"{federation.specs[c].name}: {why}" for c, why in record.dropped.items())
-        raise FederationError(
-            f"{trainer.max_empty_rounds} rounds in a row with fewer than {trainer.min_clients} usable updates "
-            f"({reasons or 'too few took part'}); {self._what_is_left()}"
-        )
+    def _check_empty(self) -> None:
+        if (most := self.trainer.max_empty_rounds) <= self.trainer.progress.empty_rounds:
+            raise FederationError(f"{most} rounds in a row with {self._too_few()}; {self._what_is_left()}. {REMEDY}")
+
+    def _too_few(self) -> str:
+        specs, dropped = self.federation.specs, self.trainer.record.dropped
+        reasons = "; ".join(f"{specs[c].name}: {why}" for c, why in dropped.items()) or "too few took part"
+        return f"fewer than {self.trainer.min_clients} usable updates ({reasons})"
 
     def _what_is_left(self) -> str:
         kept = self.trainer.run_folder / "checkpoints"
-        left = f"the last good state is under {kept}" if kept.exists() else "no state was kept before"
-        return f"{left}. A smaller learning rate is the usual remedy of losses that are not finite"
+        return f"the last good state is under {kept}" if kept.exists() else "no state was kept before"

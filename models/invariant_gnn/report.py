@@ -50,7 +50,7 @@ def mask_warning(local: LocalGraphs) -> str | None:
     if local.edge_mask.numel():
         found.append(("edges", float(local.edge_mask.mean())))
     for what, value in found:
-        if not LOWEST_MEAN <= value <= 1 - LOWEST_MEAN:
+        if value < LOWEST_MEAN or value > 1 - LOWEST_MEAN:  # not NaN: such an update is dropped, and told
             return f"the mean mask of {what} is {value:.3f}: nearly all is on one side; raise mask_budget"
     if local.edge_mask.numel() > 1 and float(local.edge_mask.std(correction=0)) < LEAST_SPREAD:
         return "the masks of all edges are nearly equal: the parts differ by a factor only; lower mask_temperature"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -61,7 +63,7 @@ def test_small_clusters_are_suppressed_and_noise_is_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mask", "words"), [(0.01, "mean mask of edges is 0.010"), (0.5, "nearly equal"), (None, None)]
+    ("mask", "words"), [(0.01, "mean mask of edges is 0.010"), (0.5, "nearly equal"), (None, None), (math.nan, None)]
 )
 def test_masks_that_separate_nothing_are_warned_of(mask: float | None, words: str | None) -> None:
     warning = mask_warning(local(mask=mask))
