@@ -227,7 +227,8 @@ class Federation:
         if len(mixing.log_weights):
             record.bytes_up = sum(m["bytes_up"] for m in messages.values())
             record.bytes_up_uncoded = sum(m["bytes_up_uncoded"] for m in messages.values())
-        record.bytes_down = sum(m["bytes_down"] for m in messages.values())
+        if self.server.aggregator.exchanges:  # else each made its first state itself, from the seed
+            record.bytes_down = sum(m["bytes_down"] for m in messages.values())
         self.hooks.federation("on_after_aggregate", mixing)
 
     def _told(self, reports: Mapping[int, Report]) -> Mapping[int, Report]:
@@ -240,11 +241,16 @@ class Federation:
         """Print what leaves the clients, when a field is seen for the first time."""
         reports = self._told(reports)
         fields = tuple(sorted({*self.report_fields, *(name for report in reports.values() for name in report)}))
-        if fields != self.report_fields:
-            self.report_fields = fields
-            if self.ranks.rank == 0:
-                sent = self.disclosed()
-                log.info("clients send: %s; report: %s", ", ".join(sent["shared_state"]), ", ".join(sent["report"]))
+        before, self.report_fields = self.report_fields, fields
+        if self.ranks.rank == 0 and fields != before:
+            self._tell_disclosed(first=not before)
+
+    def _tell_disclosed(self, *, first: bool) -> None:
+        sent = self.disclosed()
+        if self.server.aggregator.exchanges:
+            log.info("clients send: %s; report: %s", ", ".join(sent["shared_state"]), ", ".join(sent["report"]))
+        elif first:
+            log.info("clients send nothing")
 
     def _train_scores(self, reports: Mapping[int, Report]) -> Scores:
         scalars = {
@@ -284,6 +290,8 @@ class Federation:
 
     def disclosed(self) -> dict[str, list[str]]:
         """What leaves every client, by name: parts of the shared state and how they are coded, fields of the report."""
+        if not self.server.aggregator.exchanges:
+            return {"shared_state": [], "report": []}
         stages = () if self.codec is None else self.codec.stages
         by = f", its change coded by {' and '.join(type(stage).__name__ for stage in stages)}" if stages else ""
         parts = [

@@ -54,6 +54,15 @@ def test_run_folder(tmp_path: Path) -> None:
     assert (result.run_folder / "data_report.json").exists()
 
 
+def test_a_method_that_sends_nothing_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        result = fit(tmp_path, aggregator=Standalone(), objectives=[])
+    summary = json.loads((result.run_folder / "summary.json").read_text())
+    assert summary["leaves_clients"] == {"shared_state": [], "report": []}
+    assert summary["bytes_up"] == summary["bytes_down"] == 0
+    assert [line for line in caplog.messages if "send" in line] == ["clients send nothing"]
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     one, two = fit(tmp_path / "1"), fit(tmp_path / "2")
     assert metrics(one) == metrics(two)

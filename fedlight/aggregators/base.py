@@ -28,12 +28,14 @@ class Aggregator(ABC):
             before each :meth:`mix` of an aggregator that needs it. An update is the uploaded state minus what the
             server had sent (rows that a client does not own count as unchanged, counters are left out).
         public_weights: whether the weights hang on nothing but numbers of examples, as privacy of clients asks.
+        exchanges: whether anything leaves the clients; where not, mixings have no group and reports are not looked at.
         companions: what may travel beside the shared parts, by suffix: ``"control"`` for parts ``<part>@control``.
     """
 
     needs: frozenset[str] = frozenset()
     companions: frozenset[str] = frozenset()
     public_weights: bool = False
+    exchanges: bool = True
     num_examples: Tensor
     gram: Tensor
 

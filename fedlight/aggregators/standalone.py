@@ -12,6 +12,8 @@ from fedlight.mixing import NOTHING, Mixing
 class Standalone(Aggregator):
     """Every client keeps its own state and receives nothing."""
 
+    exchanges = False
+
     def mix(self, reports: Mapping[int, Report], round_idx: int) -> Mixing:
         """Return a mixing without groups."""
         return Mixing(
