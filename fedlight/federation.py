@@ -34,6 +34,9 @@ Split = Literal["val", "test"]
 EvaluateOn = Literal["sent", "local", "both"]
 log = logging.getLogger(__name__)
 
+MOST_PARTS_TOLD = 3
+"""Of what clients send, one by one on the screen."""
+
 MUCH_NOISE = 10.0
 """Noise so many times as long as the longest update is worth a warning."""
 
@@ -243,14 +246,23 @@ class Federation:
         fields = tuple(sorted({*self.report_fields, *(name for report in reports.values() for name in report)}))
         before, self.report_fields = self.report_fields, fields
         if self.ranks.rank == 0 and fields != before:
-            self._tell_disclosed(first=not before)
+            self._tell_disclosed(before)
 
-    def _tell_disclosed(self, *, first: bool) -> None:
+    def _tell_disclosed(self, before: Sequence[str]) -> None:
+        """Short enough for a screen; ``summary.json`` holds the whole list."""
         sent = self.disclosed()
-        if self.server.aggregator.exchanges:
-            log.info("clients send: %s; report: %s", ", ".join(sent["shared_state"]), ", ".join(sent["report"]))
-        elif first:
+        new = ", ".join(name for name in sent["report"] if name not in before)
+        if self.server.aggregator.exchanges and before:
+            log.info("clients also report: %s", new)
+        elif self.server.aggregator.exchanges:
+            log.info("clients send: %s; report: %s", self._parts_in_short(sent["shared_state"]), new)
+        elif not before:
             log.info("clients send nothing")
+
+    def _parts_in_short(self, parts: Sequence[str]) -> str:
+        if len(parts) <= MOST_PARTS_TOLD:
+            return ", ".join(parts)
+        return f"{len(parts)} tensors, {sum(map(self.server.size, self.server.schema)):,} numbers in all"
 
     def _train_scores(self, reports: Mapping[int, Report]) -> Scores:
         scalars = {

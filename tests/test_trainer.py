@@ -63,6 +63,22 @@ def test_a_method_that_sends_nothing_says_so(tmp_path: Path, caplog: pytest.LogC
     assert [line for line in caplog.messages if "send" in line] == ["clients send nothing"]
 
 
+def test_what_clients_send_is_told_once_and_in_short(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(name: str) -> list[str]:
+        caplog.clear()
+        with caplog.at_level("INFO"):
+            fit(tmp_path, name=name)
+        return [line for line in caplog.messages if line.startswith("clients ")]
+
+    parts = "steps [] torch.int64, table ['rows', 2] torch.float32, weight [2] torch.float32"
+    also = "clients also report: embeddingcontrast"
+    assert told("whole") == [f"clients send: {parts}; report: loss, num_examples", also]
+    monkeypatch.setattr("fedlight.federation.MOST_PARTS_TOLD", 2)
+    assert told("short") == ["clients send: 3 tensors, 13 numbers in all; report: loss, num_examples", also]
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     one, two = fit(tmp_path / "1"), fit(tmp_path / "2")
     assert metrics(one) == metrics(two)
