@@ -76,6 +76,7 @@ class ClientModule(LightningModule):
         system: what is learnt, for summaries.
         monitor, monitor_mode: the validation metric that picks the best round, ``<scope>/<metric>``.
         headline: metrics shown to people, in order.
+        builds_from: keys of ``ClientSpec.sizes`` that :meth:`build` needs, by which data of another task are noticed.
 
     Models must not read ``current_epoch`` or ``global_step``, which Fabric leaves at 0.
     """
@@ -84,6 +85,7 @@ class ClientModule(LightningModule):
     monitor: ClassVar[str] = "all/loss"
     monitor_mode: ClassVar[Literal["min", "max"]] = "min"
     headline: ClassVar[tuple[str, ...]] = ()
+    builds_from: ClassVar[tuple[str, ...]] = ()
 
     spec: ClientSpec | None = None
     seed: int | None = None
@@ -109,9 +111,16 @@ class ClientModule(LightningModule):
 
         Raises:
             RuntimeError: when the module is still a prototype.
+            ConfigurationError: when the client's data are for another task.
         """
         if self.spec is None:
             raise RuntimeError(f"{type(self).__name__} is a prototype: call for_client(datamodule.clients[k]) first")
+        sizes, kind = self.spec.sizes, type(self).__name__
+        if lacking := [name for name in self.builds_from if name not in sizes]:
+            raise ConfigurationError(
+                f"model: {kind} builds from {' and '.join(lacking)}, and the data of client {self.spec.name!r} tell "
+                f"only {', '.join(sizes) or 'nothing'}; choose model and data of the same task"
+            )
         if not any(True for _ in self.parameters()):
             self.build(self.spec, Streams(root_seed() if self.seed is None else self.seed))
 

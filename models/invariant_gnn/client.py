@@ -100,6 +100,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
     monitor: ClassVar[str] = "all_macro/silhouette"
     monitor_mode: ClassVar[Literal["min", "max"]] = "max"
     headline: ClassVar[tuple[str, ...]] = ("acc", "nmi", "ari", "f1", "silhouette")
+    builds_from: ClassVar[tuple[str, ...]] = ("num_features", "num_clusters")
 
     @checked("model")
     def __init__(

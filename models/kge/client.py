@@ -62,6 +62,7 @@ class KGEClient(RankingMixin):
     monitor: ClassVar[str] = "all/mrr"
     monitor_mode: ClassVar[Literal["min", "max"]] = "max"
     headline: ClassVar[tuple[str, ...]] = ("mrr", "hits@1", "hits@3", "hits@10")
+    builds_from: ClassVar[tuple[str, ...]] = ("num_entities", "num_relations")
 
     entity: Parameter
     relation: Parameter

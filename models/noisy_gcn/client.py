@@ -67,6 +67,7 @@ class NoisyGraphClient(ClientModule):
     monitor: ClassVar[str] = "all/accuracy"
     monitor_mode: ClassVar[Literal["min", "max"]] = "max"
     headline: ClassVar[tuple[str, ...]] = ("accuracy", "f1")
+    builds_from: ClassVar[tuple[str, ...]] = ("num_features", "num_classes")
 
     chosen: Tensor
     private_steps: Tensor
