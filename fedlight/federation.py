@@ -13,10 +13,11 @@ from fedlight.client import ClientModule, ClientSpec, Report
 from fedlight.codecs import Codec
 from fedlight.codecs.uplink import Uplink, matrix_shape
 from fedlight.data import FederatedDataModule
-from fedlight.errors import CheckpointError, ConfigurationError, DataError
+from fedlight.errors import ConfigurationError, DataError
 from fedlight.fabric import FederationFabric
 from fedlight.guard import find_fault
 from fedlight.hooks import Hooks
+from fedlight.identity import check_clients, check_sizes
 from fedlight.interrupts import Interrupted, StopSignal
 from fedlight.local import LocalClient
 from fedlight.loops import ClientLoop
@@ -325,12 +326,12 @@ class Federation:
         }
 
     def load(self, checkpoint: Checkpoint) -> dict[str, Any]:
-        """Continue from a checkpoint (of any number of ranks); return the rest of ``server.pt``."""
-        names = [spec.name for spec in self.specs]
-        if checkpoint.manifest["clients"] != names:
-            raise CheckpointError(
-                f"{checkpoint.folder}: holds clients {checkpoint.manifest['clients']}, the data have {names}"
-            )
+        """Continue from a checkpoint (of any number of ranks); return the rest of ``server.pt``.
+
+        Raises:
+            CheckpointError: when it holds other clients, or clients of other sizes.
+        """
+        check_clients(checkpoint.folder, checkpoint.manifest["clients"], [spec.name for spec in self.specs])
         state = checkpoint.server()
         self.server.load_state_dict(state)
         needed = {int(self.server.mixing.group_of[c]) for c in self.local} if self.server.mixing else set()
@@ -338,5 +339,7 @@ class Federation:
             if number in needed:
                 self.server.load_group(number, group)
         for client_id, client in self.local.items():
-            client.load_state_dict(checkpoint.client(client_id))
+            saved = checkpoint.client(client_id)
+            check_sizes(checkpoint.folder, client.name, saved["spec"]["sizes"], client.spec.sizes)
+            client.load_state_dict(saved)
         return state

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lightning.fabric.utilities.rank_zero import rank_zero_warn
 
 from fedlight.errors import CheckpointError
+
+NEW_START = "use the data of that run, or start a new one"
+MOST_NAMES = 5
+"""Of clients, in a message."""
 
 
 def describe(thing: object) -> Any:
@@ -54,6 +58,37 @@ def check_same(where: object, what: str, saved: Mapping[str, Any], now: Mapping[
             )
 
 
+def check_clients(where: object, saved: Sequence[str], now: Sequence[str]) -> None:
+    """Compare the names of the clients.
+
+    Raises:
+        CheckpointError: saying how many there were and are, and who is missing or new.
+    """
+    if saved == now:
+        return
+    parts = {"missing": [n for n in saved if n not in now], "new": [n for n in now if n not in saved]}
+    told = "; ".join(f"{word}: {_some(names)}" for word, names in parts.items() if names) or "in another order"
+    raise CheckpointError(f"{where}: holds {len(saved)} clients, the data have {len(now)} ({told}); {NEW_START}")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(repr, names[:MOST_NAMES])) + more
+
+
+def check_sizes(where: object, client: str, saved: Mapping[str, int], now: Mapping[str, int]) -> None:
+    """Compare what a client's model was built from; see :class:`~fedlight.client.ClientSpec`.
+
+    Raises:
+        CheckpointError: naming the first size that differs, with both values.
+    """
+    for name, size in saved.items():
+        if now.get(name) != size:
+            raise CheckpointError(
+                f"{where}: client {client!r} was trained with {name} {size}, not {now.get(name)}; {NEW_START}"
+            )
+
+
 def check_continues(where: object, saved: Mapping[str, Any], now: Mapping[str, Any], *, training: bool) -> None:
     """Refuse a checkpoint that would mean something else with today's model, method or data.
 
@@ -68,20 +103,19 @@ def check_continues(where: object, saved: Mapping[str, Any], now: Mapping[str, A
         CheckpointError: naming the setting, or the client whose data changed.
     """
     check_same(where, "model", saved["model"], now["model"])
-    new_start = "use the data of that run, or start a new one"
     if moved := changed_clients(saved["data"], now["data"], "layout"):
         raise CheckpointError(
             f"{where}: client {moved[0]!r} had other names, or ordered otherwise (another data set, or divided in "
-            f"another way?); {new_start}"
+            f"another way?); {NEW_START}"
         )
     changed = changed_clients(saved["data"], now["data"], "examples")
     if training:
         check_same(where, "method", saved["method"], now["method"])
     if training and changed:
-        raise CheckpointError(f"{where}: examples or splits of client {changed[0]!r} changed since; {new_start}")
+        raise CheckpointError(f"{where}: examples, edges or splits of client {changed[0]!r} changed since; {NEW_START}")
     if changed:
         names = ", ".join(map(repr, changed))
-        rank_zero_warn(f"{where}: examples or splits changed since for {names}; some may have been trained on")
+        rank_zero_warn(f"{where}: examples, edges or splits changed since for {names}; some may have been trained on")
 
 
 def changed_clients(

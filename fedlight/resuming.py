@@ -11,7 +11,7 @@ from lightning.fabric.utilities.rank_zero import rank_zero_info
 from fedlight import checkpoint
 from fedlight.checkpoint import Checkpoint
 from fedlight.errors import CheckpointError
-from fedlight.identity import check_continues, describe
+from fedlight.identity import check_clients, check_continues, describe
 from fedlight.rounds import Progress
 from fedlight.run_folder import find_checkpoint
 from fedlight.streams import root_seed
@@ -98,6 +98,7 @@ def restore(trainer: FederatedTrainer, source: Checkpoint, *, training: bool) ->
     Raises:
         CheckpointError: when the checkpoint would mean something else now, or that best is gone.
     """
+    check_clients(source.folder, source.manifest["clients"], [spec.name for spec in trainer.federation.specs])
     check_continues(source.folder, source.manifest, made_with(trainer), training=training)
     state = trainer.federation.load(source)
     trainer.federation.report_fields = tuple(state.get("report_fields", ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from fedlight import EmbeddingContrast, FedAvg, FedLTailor, load_client
 from fedlight.cli import main
 from fedlight.errors import CheckpointError
-from fedlight.identity import describe, digest
+from fedlight.identity import check_clients, describe, digest
 from fedlight.models.kge.scorers import TransE
 from tests.boring import BoringClient, BoringData
 from tests.command_line import fit as run_fit
@@ -27,6 +28,36 @@ def test_settings_are_told_as_plain_values() -> None:
     assert told[0]["class"] == "FedLTailor" and told[0]["delta"] == 0.3
     assert told[2]["class"] == "TransE" and told[2]["p"] == 2 and told[3] is None
     assert json.loads(json.dumps(told)) == told
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (["a", "b", "c"], r"here: holds 2 clients, the data have 3 \(new: 'c'\); use the data of that run"),
+        (["b"], r"the data have 1 \(missing: 'a'\)"),
+        (["b", "a"], r"the data have 2 \(in another order\)"),
+        ([*"abcdefghi"], r"the data have 9 \(new: 'c', 'd', 'e', 'f', 'g' and 2 more\)"),
+    ],
+)
+def test_other_clients_are_counted_and_named(now: list[str], said: str) -> None:
+    check_clients("here", ["a", "b"], ["a", "b"])
+    with pytest.raises(CheckpointError, match=said):
+        check_clients("here", ["a", "b"], now)
+
+
+class Sized(BoringData):
+    """Whose clients have a number of things."""
+
+    def __init__(self, things: int) -> None:
+        super().__init__()
+        self._specs = [replace(spec, sizes={"num_things": things}) for spec in self._specs]
+
+
+def test_other_sizes_are_refused_by_name(tmp_path: Path) -> None:
+    fit(tmp_path, data=Sized(2), max_rounds=1)
+    with pytest.raises(CheckpointError, match=r"last: client 'a' was trained with num_things 2, not 3; use the data"):
+        fit(tmp_path, data=Sized(3), ckpt_path="last")
+    assert trainer(tmp_path).test(BoringClient(), Sized(2))
 
 
 def test_lists_of_parts_do_not_collide() -> None:
@@ -95,7 +126,7 @@ def clients(root: Path) -> None:
 
 
 CHANGES = {
-    "split moved": (("x r y; y r z; y s z", "x r z", "z s x"), "examples or splits of client 'a' changed since"),
+    "split moved": (("x r y; y r z; y s z", "x r z", "z s x"), "examples, edges or splits of client 'a' changed since"),
     "entity added": (("x r y; y r q; z s x", "x r z", "y s z"), "client 'a' had other names"),
 }
 

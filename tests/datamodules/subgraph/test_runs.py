@@ -109,7 +109,7 @@ def test_predictions_of_all_clients_are_written(tmp_path: Path) -> None:
 def test_a_checkpoint_notices_other_data(tmp_path: Path) -> None:
     result = trainer(tmp_path, 1).fit(OneHop(), blocks())
     run = str(result.run_folder)
-    with pytest.raises(CheckpointError, match="examples or splits of client 'client_0' changed"):
+    with pytest.raises(CheckpointError, match="examples, edges or splits of client 'client_0' changed"):
         trainer(tmp_path, 2).fit(OneHop(), blocks(noise=RandomEdgeNoise()), ckpt_path=run)
     with pytest.raises(CheckpointError, match="had other names, or ordered otherwise"):
         trainer(tmp_path, 2).fit(OneHop(), blocks(seed=1), ckpt_path=run)
