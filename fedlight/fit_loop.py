@@ -39,8 +39,8 @@ class FitLoop:
         """
         trainer = self.trainer
         trainer.should_stop = False
-        if trainer.is_global_zero and not any(spec.num_examples.get("val") for spec in self.federation.specs):
-            log.warning("no client has validation data: the last round is tested, and nothing stops early")
+        if trainer.is_global_zero:
+            self._warn_of_splits()
         self.hooks.federation("on_fit_start", trainer.model)
         with self.federation.stop:
             while trainer.progress.round < trainer.max_rounds and not trainer.should_stop:
@@ -54,6 +54,13 @@ class FitLoop:
         if trainer.progress.total_empty_rounds == trainer.progress.round:
             raise FederationError(f"nothing was learnt: each round had {self._too_few()}. {REMEDY}")
         self.hooks.federation("on_fit_end", trainer.model)
+
+    def _warn_of_splits(self) -> None:
+        splits = {split for spec in self.federation.specs for split, number in spec.num_examples.items() if number}
+        if "val" not in splits:
+            log.warning("no client has validation data: the last round is tested, and nothing stops early")
+        if "test" not in splits:
+            log.warning("no client has test data: the run trains, but nothing will be tested in the end")
 
     def _round(self, record: Round) -> None:
         with record.phase("round"):

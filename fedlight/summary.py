@@ -72,9 +72,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-def print_scores(title: str, specs: Sequence[ClientSpec], scores: Scores, headline: Sequence[str]) -> None:
-    """Print one row per client and the means; ``-`` where a metric does not exist."""
+def print_scores(split: str, rounds: int, specs: Sequence[ClientSpec], scores: Scores, headline: Sequence[str]) -> None:
+    """Print one row per client and the means; ``-`` where a metric does not exist. Without any score, say so."""
+    title = f"{split}, after {rounds} round{'' if rounds == 1 else 's'}"
     present = {metric for values in scores.values() for metric in values}
+    if not present:
+        print(f"{title}: no client has examples to score")
+        return
     wanted = [*headline, *(f"{name}_global" for name in headline[:1])]
     metrics = [metric for metric in wanted if metric in present] or sorted(present)
     table = Table(title=title)

@@ -284,7 +284,7 @@ class FederatedTrainer:
         if self.is_global_zero:
             self.metrics.add(tested, "test", test)
             write_json(self.run_folder / "summary.json", summary(self, validation, test))
-            print_scores(f"test, after {tested + 1} rounds", federation.specs, test, self.model.headline)
+            print_scores("test", tested + 1, federation.specs, test, self.model.headline)
             print(f"results: {self.run_folder}")
         return FitResult(self.run_folder, self.progress.round, self.progress.best_round, validation, test)
 
@@ -297,7 +297,7 @@ class FederatedTrainer:
         if self.is_global_zero:
             name, trained = "validation" if split == "val" else "test", source.manifest["progress"]["round"]
             write_json(self.run_folder / f"{name}.json", {"checkpoint": str(source.folder), "scores": scores})
-            print_scores(f"{name}, after {trained} rounds", federation.specs, scores, model.headline)
+            print_scores(name, trained, federation.specs, scores, model.headline)
         return scores
 
     def _predict(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> list[Path]:

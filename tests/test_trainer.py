@@ -336,6 +336,17 @@ def test_without_validation_data_the_last_round_is_tested(tmp_path: Path, caplog
     assert trainer(tmp_path).test(BoringClient(), data) == result.test
 
 
+def test_without_test_data_nothing_is_tested_and_that_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = BoringData()
+    for spec in data.clients:
+        cast(dict[str, int], spec.num_examples)["test"] = 0
+    fit(tmp_path, data=data)
+    assert "no client has test data" in caplog.text and "validation data" not in caplog.text
+    assert "no client has examples to score" in capsys.readouterr().out
+
+
 def test_a_failing_client_is_named_and_the_folder_taken_back(tmp_path: Path) -> None:
     class Failing(BoringClient):
         def training_step(self, batch: Any, batch_idx: int) -> Any:
