@@ -11,8 +11,7 @@ from jsonargparse.typing import ClosedUnitInterval, NonNegativeInt, PositiveInt
 from lightning.fabric.utilities import rank_zero_info
 from torch import Tensor
 
-from fedlight.callbacks.base import FederatedCallback
-from fedlight.callbacks.node_clients import node_parts
+from fedlight.callbacks.node_clients import NodeCallback, node_parts
 from fedlight.errors import ConfigurationError
 from fedlight.local import LocalClient
 from fedlight.models.noisy_gcn.impaired import Impaired, impair
@@ -42,7 +41,7 @@ class Learner:
         return [*self.generator.features.parameters()]
 
 
-class MissingNeighbours(FederatedCallback):
+class MissingNeighbours(NodeCallback):
     """Before the first round every client hides nodes, trains a neighbour generator, and mends its graph by it.
 
     FedSage+ (Zhang et al., NeurIPS 2021; METHODS 4): first alone, by

@@ -8,8 +8,7 @@ import torch
 from jsonargparse.typing import PositiveInt
 from lightning.fabric.utilities import rank_zero_info
 
-from fedlight.callbacks.base import FederatedCallback
-from fedlight.callbacks.node_clients import node_parts
+from fedlight.callbacks.node_clients import NodeCallback, node_parts
 from fedlight.local import LocalClient
 from fedlight.models.noisy_gcn.operators import Operator
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 CANDIDATES: tuple[Operator, ...] = ("observed", "mix", "knn_mix", "none", "triple_mix")
 
 
-class PropagationPilot(FederatedCallback):
+class PropagationPilot(NodeCallback):
     """Every client trains a copy with each operator and sends its validation accuracies; the server picks the best.
 
     The mean weighs clients by their validation nodes; ties go to the earlier candidate. Once, without exchange of

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from jsonargparse.typing import ClosedUnitInterval, NonNegativeInt, PositiveInt
 
-from fedlight.callbacks.base import FederatedCallback
 from fedlight.callbacks.degree_histogram import degree_histogram
-from fedlight.callbacks.node_clients import node_parts
+from fedlight.callbacks.node_clients import NodeCallback, node_parts
 from fedlight.datamodules.subgraph.edges import contains, edge_keys
 from fedlight.local import LocalClient
 from fedlight.models.noisy_gcn.client import Embedding
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from fedlight.trainer import FederatedTrainer
 
 
-class StructureReconstruction(FederatedCallback):
+class StructureReconstruction(NodeCallback):
     """Before some rounds' training, a client prunes its least similar edges and adds as many similar pairs.
 
     METHODS 2.4, by :func:`~fedlight.models.noisy_gcn.rewiring.rewire`. The repaired graph replaces the client's from

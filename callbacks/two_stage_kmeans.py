@@ -18,6 +18,7 @@ from fedlight.clustering.refinement import Refine
 from fedlight.clustering.two_stage import LabelFrom, Method, TwoStage
 from fedlight.datamodules.graph_collection.client_data import CollectionClientData
 from fedlight.datamodules.graph_collection.predictions import write_clusters
+from fedlight.errors import ConfigurationError
 from fedlight.local import LocalClient
 from fedlight.names import safe_name
 from fedlight.streams import Streams, root_seed
@@ -72,6 +73,17 @@ class TwoStageKMeans(FederatedCallback):
         self._last: dict[str, ClusteredGraphs] = {}
         self._in_round: dict[int, ClusteredGraphs] = {}
         self._explained: dict[str, list[Explained]] = {}
+
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Look whether there are graphs to be clustered.
+
+        Raises:
+            ConfigurationError: when the data are for another task.
+        """
+        federation = getattr(trainer, "federation", None)
+        spec = pl_module.spec if federation is None else federation.specs[0]
+        if spec is not None and "num_clusters" not in spec.sizes:
+            raise _not_clustered(pl_module)
 
     def on_validation_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Forget the client before."""
@@ -152,8 +164,21 @@ class TwoStageKMeans(FederatedCallback):
 
 
 def embeddings(module: EmbedsGraphs, outputs: Any, batch: Any) -> tuple[Tensor, Tensor]:
-    """Both embeddings of a batch: those that the step returned, or computed now."""
+    """Both embeddings of a batch: those that the step returned, or computed now.
+
+    Raises:
+        ConfigurationError: when the module offers neither.
+    """
     if isinstance(outputs, Mapping) and {"invariant", "variant"} <= outputs.keys():
         return outputs["invariant"], outputs["variant"]
+    if not hasattr(module, "embed_both"):
+        raise _not_clustered(module)
     with torch.no_grad():
         return module.embed_both(batch)
+
+
+def _not_clustered(module: object) -> ConfigurationError:
+    return ConfigurationError(
+        "trainer.callbacks: TwoStageKMeans is for clusters of graphs (InvariantGNNClient, GraphCollectionDataModule), "
+        f"not for {type(module).__name__}"
+    )

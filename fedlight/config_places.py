@@ -72,7 +72,7 @@ def locate(message: str, given: Sequence[Given]) -> str:
         return message
     key, rest = match.group(), message[match.end() :]
     part = re.escape(key).replace(r"\.", r"(?:\.init_args)?\.")
-    under = re.compile(rf"((?:.*\.)?{part})(?:\..*)?")
+    under = re.compile(rf"((?:.*\.)?{part})\+?(?:\..*)?")
     found = [(each, inside) for each in given if (inside := under.fullmatch(each.key))]
     if not found:
         return message

@@ -143,7 +143,7 @@ def test_a_mistake_on_the_command_line(
     assert not (tmp_path / "runs").exists()
 
 
-GRAPH, GRAPHS = "fedsdr/my_graph.yaml", "fgcn_dks/my_graphs.yaml"
+GRAPH, GRAPHS, MOTIFS = "fedsdr/my_graph.yaml", "fgcn_dks/my_graphs.yaml", "fgcn_dks/demo.yaml"
 COUNTS = "is no whole number above 0, nor auto, nor mapping of names to whole numbers above 0 or auto"
 
 
@@ -156,6 +156,7 @@ COUNTS = "is no whole number above 0, nor auto, nor mapping of names to whole nu
         (GRAPH, "--model.dropout=5", "model.dropout: 5 is out of range, must be >=0 and <=1"),
         (GRAPHS, "--data.num_clusters=0", f"data.num_clusters: '0' {COUNTS}"),
         (GRAPHS, "--data.num_clusters=[lab_a]", f"data.num_clusters: '[lab_a]' {COUNTS}"),
+        (MOTIFS, "--trainer.callbacks+=StructureReconstruction", "trainer.callbacks: StructureReconstruction is for "),
     ],
 )
 def test_a_mistake_on_the_command_line_is_not_laid_to_the_file_below(
@@ -175,7 +176,7 @@ def test_a_mistake_on_the_command_line_is_not_laid_to_the_file_below(
         ("fedltailor", "fedstar", "not for KGEClient, whose methods are standalone, collective, fedavg, "),
         ("fedsdr", "fgcn_dks", "methods/fgcn_dks.yaml is for collections of graphs (InvariantGNNClient), not for"),
         ("fgcn_dks", "collective", "is for knowledge graphs (KGEClient) or graphs whose nodes are classified (Noisy"),
-        ("fedltailor", "fedsdr", "LogitPenalty is for models with logits, which KGEClient has not; methods/fed"),
+        ("fedltailor", "fedsdr", "callbacks: StructureReconstruction is for node classification (Noisy"),
     ],
 )
 def test_an_overlay_of_another_system_is_told_with_those_that_fit(

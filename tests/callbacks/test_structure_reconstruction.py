@@ -95,11 +95,12 @@ def test_faithful_clients_are_repaired_less(tmp_path: Path) -> None:
 
 def test_it_is_for_node_classification(tmp_path: Path) -> None:
     trainer = FederatedTrainer(
-        accelerator="cpu", max_rounds=1, callbacks=[repair(warmup=0)], default_root_dir=str(tmp_path),
+        accelerator="cpu", max_rounds=1, callbacks=[repair()], default_root_dir=str(tmp_path),
         enable_progress_bar=False, aggregator=FedAvg(),
     )  # fmt: skip
-    with pytest.raises(ConfigurationError, match="for node classification"):
+    with pytest.raises(ConfigurationError, match=r"StructureReconstruction is for node .*, not for BoringClient"):
         trainer.fit(BoringClient(), BoringData())
+    assert not (tmp_path / "fedlight").exists()  # before the first round
 
 
 def test_without_repairs_a_model_keeps_its_graph(tmp_path: Path) -> None:

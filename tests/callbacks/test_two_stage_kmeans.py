@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import lightning
 import numpy as np
@@ -14,9 +14,13 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from fedlight import ClientModule, CommonKnowledge, FederatedTrainer, FitResult
 from fedlight.callbacks import TwoStageKMeans
+from fedlight.callbacks.two_stage_kmeans import embeddings
 from fedlight.datamodules import GraphCollectionDataModule
 from fedlight.datamodules.graph_collection import SyntheticMotifs
+from fedlight.errors import ConfigurationError
 from fedlight.models.invariant_gnn import InvariantGNNClient
+from tests.boring import BoringClient
+from tests.federation import fit as boring_fit
 from tests.pooled_client import PooledClient
 
 
@@ -147,3 +151,14 @@ def test_plain_lightning(tmp_path: Path) -> None:
     )  # fmt: skip
     trainer.fit(module, datamodule=data.client(0))
     assert "val/acc_refined" in trainer.callback_metrics
+
+
+def test_it_is_for_clusters_of_graphs(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"trainer.callbacks: TwoStageKMeans is for .*, not for BoringClient"):
+        boring_fit(tmp_path, callbacks=[TwoStageKMeans()])
+    assert not (tmp_path / "fedlight").exists()  # before the first round
+
+
+def test_a_module_without_embeddings_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="not for BoringClient"):
+        embeddings(cast(Any, BoringClient()), None, None)
