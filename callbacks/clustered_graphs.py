@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedlight.clustering.two_stage import Clustering
 from fedlight.local import LocalClient
-from fedlight.metrics.clustering import clustering_scores, silhouette
+from fedlight.metrics.clustering import reported_scores, silhouette
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ClusteredGraphs:
     def scores(self, seed: int) -> dict[str, float]:
         """Agreement with the classes where these are known, silhouette, share reassigned, and clusters occupied."""
         found = self.clustering
-        agreement = {k: v for k, v in clustering_scores(found.labels, self.classes).items() if k != "majority"}
+        agreement = {k: v for k, v in reported_scores(found.labels, self.classes).items() if k != "majority"}
         inner = silhouette(self.zbar, found.labels, seed)
         return {
             **{f"{name}_refined": value for name, value in agreement.items()},
