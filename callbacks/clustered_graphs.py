@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lightning.fabric.utilities import rank_zero_warn
 from torch import Tensor
 
 from fedlight.clustering.two_stage import Clustering
@@ -67,10 +66,11 @@ class ClusteredGraphs:
         np.savez(path, invariant=zbar, variant=ztil, cluster=cluster)
 
 
-def warn_collapse(name: str, found: Clustering, wanted: int) -> None:
-    """Tell when fewer clusters than wanted hold graphs although there are enough graphs."""
-    if len(found.centers) < min(wanted, len(found.labels)):
-        rank_zero_warn(
-            f"client {name}: {len(found.centers)} of {wanted} clusters hold graphs: too few embeddings differ. Fewer "
-            "clusters, or more features or training, would help"
-        )
+def collapse(name: str, found: Clustering, wanted: int) -> str | None:
+    """A warning when fewer clusters than wanted hold graphs although there are enough graphs, or ``None``."""
+    if len(found.centers) >= min(wanted, len(found.labels)):
+        return None
+    return (
+        f"client {name}: {len(found.centers)} of {wanted} clusters hold graphs: too few embeddings differ. Fewer "
+        "clusters, or more features or training, would help"
+    )

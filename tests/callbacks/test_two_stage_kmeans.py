@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightning
 import numpy as np
 import pytest
+import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from fedlight import ClientModule, CommonKnowledge, FederatedTrainer, FitResult
+from fedlight import ClientModule, ClientSpec, CommonKnowledge, FederatedTrainer, FitResult
 from fedlight.callbacks import TwoStageKMeans
 from fedlight.datamodules import GraphCollectionDataModule
 from fedlight.datamodules.graph_collection import SyntheticMotifs
@@ -147,3 +149,15 @@ def test_plain_lightning(tmp_path: Path) -> None:
     )  # fmt: skip
     trainer.fit(module, datamodule=data.client(0))
     assert "val/acc_refined" in trainer.callback_metrics
+
+
+def test_clusters_without_graphs_are_warned_of_once(recwarn: pytest.WarningsRecorder) -> None:
+    callback = TwoStageKMeans()
+    module = SimpleNamespace(spec=ClientSpec(0, "a", {}, {"num_clusters": 2}), log=lambda *args, **options: None)
+    equal = dict.fromkeys(("invariant", "variant"), torch.ones(4, 2))
+    batch = SimpleNamespace(y=torch.zeros(4).long(), index=torch.arange(4))
+    for _ in range(3):
+        callback.on_validation_epoch_start(None, module)
+        callback.on_validation_batch_end(None, module, equal, batch, 0)
+        callback.on_validation_epoch_end(None, module)
+    assert ["1 of 2 clusters hold graphs" in str(each.message) for each in recwarn] == [True]
