@@ -23,7 +23,7 @@ from fedlight.clustering.references import degree_features, log_size_features, m
 from fedlight.config import find_config, instantiate_section
 from fedlight.datamodules.graph_collection import GraphCollectionDataModule
 from fedlight.datamodules.graph_collection.collection import GraphCollection
-from fedlight.metrics.clustering import clustering_scores
+from fedlight.metrics.clustering import reported_scores
 
 SCORES: Final = ("acc", "nmi", "ari", "f1")
 Scores = dict[str, dict[str, float]]
@@ -58,14 +58,14 @@ def references(clients: Mapping[str, tuple[GraphCollection, int]], seed: int) ->
     found: dict[str, Scores] = {"majority": {name: majority_scores(own.labels) for name, (own, _) in clients.items()}}
     for reference, features in FEATURES.items():
         found[reference] = {
-            name: clustering_scores(kmeans(features(own), count, seed).labels, own.labels)
+            name: reported_scores(kmeans(features(own), count, seed).labels, own.labels)
             for name, (own, count) in clients.items()
         }
     if len(counts := {count for _, count in clients.values()}) == 1:
         pooled = kmeans(torch.cat([log_size(own) for own, _ in clients.values()]), counts.pop(), seed).labels
         parts = pooled.split([own.num_graphs for own, _ in clients.values()])
         found["pooled_log_size"] = {
-            name: clustering_scores(part, own.labels)
+            name: reported_scores(part, own.labels)
             for part, (name, (own, _)) in zip(parts, clients.items(), strict=True)
         }
     return found
@@ -78,9 +78,9 @@ def write(found: Mapping[str, Scores], seed: int, target: TextIO, header: bool) 
         if header:
             writer.writerow(["method", "seed", *SCORES, *(f"acc:{name}" for name in by_client)])
             header = False
-        means = [sum(each[score] for each in by_client.values()) / len(by_client) for score in SCORES]
-        values = [*means, *(each["acc"] for each in by_client.values())]
-        writer.writerow([reference, seed, *(f"{value:.4f}" for value in values)])
+        having = [[each[score] for each in by_client.values() if score in each] for score in SCORES]
+        means = [f"{sum(values) / len(values):.4f}" if values else "" for values in having]
+        writer.writerow([reference, seed, *means, *(f"{each['acc']:.4f}" for each in by_client.values())])
 
 
 def read_clients(config: str, overrides: Sequence[str] = ()) -> dict[str, tuple[GraphCollection, int]]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lightning.fabric.utilities import rank_zero_warn
 from torch import Tensor
 
 from fedlight.clustering.two_stage import Clustering
 from fedlight.local import LocalClient
-from fedlight.metrics.clustering import clustering_scores, silhouette
+from fedlight.metrics.clustering import reported_scores, silhouette
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class ClusteredGraphs:
     def scores(self, seed: int) -> dict[str, float]:
         """Agreement with the classes where these are known, silhouette, share reassigned, and clusters occupied."""
         found = self.clustering
-        agreement = {k: v for k, v in clustering_scores(found.labels, self.classes).items() if k != "majority"}
+        agreement = {k: v for k, v in reported_scores(found.labels, self.classes).items() if k != "majority"}
         inner = silhouette(self.zbar, found.labels, seed)
         return {
             **{f"{name}_refined": value for name, value in agreement.items()},
@@ -67,10 +66,11 @@ class ClusteredGraphs:
         np.savez(path, invariant=zbar, variant=ztil, cluster=cluster)
 
 
-def warn_collapse(name: str, found: Clustering, wanted: int) -> None:
-    """Tell when fewer clusters than wanted hold graphs although there are enough graphs."""
-    if len(found.centers) < min(wanted, len(found.labels)):
-        rank_zero_warn(
-            f"client {name}: {len(found.centers)} of {wanted} clusters hold graphs: too few embeddings differ. Fewer "
-            "clusters, or more features or training, would help"
-        )
+def collapse(name: str, found: Clustering, wanted: int) -> str | None:
+    """A warning when fewer clusters than wanted hold graphs although there are enough graphs, or ``None``."""
+    if len(found.centers) >= min(wanted, len(found.labels)):
+        return None
+    return (
+        f"client {name}: {len(found.centers)} of {wanted} clusters hold graphs: too few embeddings differ. Fewer "
+        "clusters, or more features or training, would help"
+    )

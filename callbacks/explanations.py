@@ -20,7 +20,7 @@ from fedlight.models.invariant_gnn.graphs import Graphs
 from fedlight.models.invariant_gnn.network import Masks
 from fedlight.names import safe_name
 
-LARGEST_PICTURE = 300
+LARGEST_PICTURE, MOST_CLUSTERS = 300, 10
 
 
 class Masking(Protocol):
@@ -56,8 +56,10 @@ class Explained:
     kept: Tensor
 
 
-def typical(cluster: Tensor, distance: Tensor, count: int) -> Tensor:
+def typical(cluster: Tensor, distance: Tensor, count: int, most: int = MOST_CLUSTERS) -> Tensor:
     """Places of the ``count`` points nearest to the centre in each cluster, cluster by cluster; both ``[n]``.
+
+    Of more than ``most`` clusters the largest are taken.
 
     >>> typical(torch.tensor([1, 0, 0, 0]), torch.tensor([0.1, 3.0, 1.0, 2.0]), 2).tolist()
     [2, 3, 0]
@@ -66,7 +68,9 @@ def typical(cluster: Tensor, distance: Tensor, count: int) -> Tensor:
     order = order[cluster[order].argsort(stable=True)]
     sizes = torch.bincount(cluster)
     rank = torch.arange(len(order)) - torch.repeat_interleave(sizes.cumsum(0) - sizes, sizes)
-    return order[rank < count]
+    large = torch.zeros(len(sizes), dtype=torch.bool)
+    large[sizes.argsort(descending=True, stable=True)[:most]] = True
+    return order[(rank < count) & large[cluster[order]]]
 
 
 @torch.no_grad()
@@ -142,7 +146,10 @@ def draw(each: Explained) -> Figure:
         graph, place, ax=axes, node_size=90, node_color=each.nodes.tolist(), cmap=colours, **scale
     )
     if any(each.labels):
-        nx.draw_networkx_labels(graph, place, dict(enumerate(each.labels)), font_size=6, ax=axes)
+        middle = (scale["vmin"] + scale["vmax"]) / 2
+        for colour, nodes in (("white", each.nodes < middle), ("black", each.nodes >= middle)):
+            labels = {node: each.labels[node] for node in nodes.nonzero().flatten().tolist()}
+            nx.draw_networkx_labels(graph, place, labels, font_size=6, font_color=colour, ax=axes)
     figure.colorbar(dots, ax=axes, label="invariant share")
     axes.set(title=f"graph {each.graph}, cluster {each.cluster}")
     axes.set_axis_off()

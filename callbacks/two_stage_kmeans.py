@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from jsonargparse.typing import NonNegativeInt
+from lightning.fabric.utilities import rank_zero_warn
 from torch import Tensor
 
 from fedlight.callbacks.base import FederatedCallback
 from fedlight.callbacks.cluster_curves import record_clusters
 from fedlight.callbacks.cluster_pictures import embedding_picture
-from fedlight.callbacks.clustered_graphs import ClusteredGraphs, warn_collapse
+from fedlight.callbacks.clustered_graphs import ClusteredGraphs, collapse
 from fedlight.callbacks.explanations import Explained, explain, typical, write_explanations
 from fedlight.clustering.refinement import Refine
 from fedlight.clustering.two_stage import LabelFrom, Method, TwoStage
@@ -54,7 +55,8 @@ class TwoStageKMeans(FederatedCallback):
         label_from: ``prototype``: the first stage is instead the nearest prototype that the server sent.
         eta: weight of the variant distance in the second stage.
         rho: share of the graphs that it may move.
-        num_explained: graphs per cluster, those nearest to its centre, that are explained after the test.
+        num_explained: graphs per cluster, those nearest to its centre, that are explained after the test; of more than
+            ten clusters, those of the ten largest.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class TwoStageKMeans(FederatedCallback):
         self._seen: ClusteredGraphs | None = None
         self._last: dict[str, ClusteredGraphs] = {}
         self._in_round: dict[int, ClusteredGraphs] = {}
+        self._collapsed: dict[str, str | None] = {}
         self._explained: dict[str, list[Explained]] = {}
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -158,7 +161,9 @@ class TwoStageKMeans(FederatedCallback):
         wanted, seed = spec.sizes["num_clusters"], streams.seed("two_stage", spec.name)
         found = self.two_stage(zbar, ztil, wanted, seed, facts)
         self._seen = ClusteredGraphs(zbar, ztil, classes, index, found)
-        warn_collapse(spec.name, found, wanted)
+        if (warning := collapse(spec.name, found, wanted)) != self._collapsed.get(spec.name) and warning is not None:
+            rank_zero_warn(warning)
+        self._collapsed[spec.name] = warning
         for name, value in self._seen.scores(seed).items():
             module.log(f"{split}/{name}", value, batch_size=len(index))
 

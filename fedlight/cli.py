@@ -6,7 +6,6 @@ import logging
 import re
 import signal
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +28,7 @@ from fedlight.config_places import Given, check_meant, given_as_options, given_i
 from fedlight.data import FederatedDataModule
 from fedlight.errors import CheckpointError, ConfigurationError, FedlightError
 from fedlight.objectives import Objective
+from fedlight.plain_warnings import use_plain_warnings
 from fedlight.saved_config import SaveFitConfig
 from fedlight.trainer import FederatedTrainer
 
@@ -130,8 +130,7 @@ def main(args: Sequence[str] | None = None) -> int:
     files: list[Path] = []
     given: list[Given] = []
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    warnings.filterwarnings("ignore", message="LightningCLI's args parameter")
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
+    use_plain_warnings()
     try:
         if arguments and arguments[0] in COMMANDS:
             return _command(arguments[0])(arguments[1:])

@@ -102,7 +102,7 @@ class Federation:
         self.specs: Sequence[ClientSpec] = data.clients
         self.trainable = [spec for spec in self.specs if spec.num_examples.get("train", 0) > 0]
         if not self.trainable:
-            raise DataError("no client has training examples; see the data report above")
+            raise DataError("no client has training examples; see the data report and the warnings above")
         if min_clients > len(self.trainable):
             raise ConfigurationError(
                 f"trainer.min_clients {min_clients}: only {len(self.trainable)} clients have training examples, "

@@ -57,7 +57,8 @@ def normalised_adjacency(edge_index: Tensor, num_nodes: int, dtype: torch.dtype)
     rows, columns = torch.cat([edge_index, loops], 1)
     scale = torch.bincount(rows, minlength=num_nodes).to(dtype).rsqrt()
     indices = torch.stack([rows, columns])
-    return torch.sparse_coo_tensor(indices, scale[rows] * scale[columns], (num_nodes, num_nodes)).coalesce()
+    values, size = scale[rows] * scale[columns], (num_nodes, num_nodes)
+    return torch.sparse_coo_tensor(indices, values, size, check_invariants=False).coalesce()
 
 
 def soft_label_gaussian(logits: Tensor, least: float = 1e-6) -> tuple[Tensor, Tensor]:

@@ -4,33 +4,53 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
+import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from fedlight.errors import ConfigurationError, DataError
 
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+_PLAIN_START = re.compile(r"[^.-]")
+_ODD_ASCII = re.compile(r"[^A-Za-z0-9_.\x80-\U0010ffff-]")
+# In UTF-8; many file systems take 255, of which suffixes and temporary names need some.
+_PLAIN_BYTES, _READABLE_BYTES = 80, 60
 _SUFFIXED = re.compile(r".*-[0-9a-f]{8}", re.DOTALL)
-_WINDOWS_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+_WINDOWS_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _SUMMARY_ROWS = ("all", "all_macro")
 
 
 def safe_name(name: str) -> str:
     """Return ``name`` fit for a file, folder or tag on every common system; different names stay different.
 
-    A plain name is unchanged. Otherwise odd characters become ``_`` and eight digits of the name's SHA-256 follow; a
-    name that already ends like that gets its own digits, so that no two names meet.
+    A plain name of up to 80 bytes is unchanged: letters, marks and digits of any script, ``_``, ``.`` and ``-``, in
+    Unicode NFC. Otherwise odd characters become ``_`` and eight digits of the name's SHA-256 follow; a name that
+    already ends like that gets its own digits, so that no two names meet. Where the file system takes ASCII only, all
+    else is odd.
 
     >>> safe_name("hospital_a")
     'hospital_a'
     >>> safe_name("a:b")
     'a_b-6783a31e'
+    >>> safe_name("größe")
+    'größe'
     """
-    plain = _PLAIN.fullmatch(name) and not name.endswith(".")
+    kept = _without_odd(name)
+    plain = kept == name and _PLAIN_START.match(name) and not name.endswith(".") and len(name.encode()) <= _PLAIN_BYTES
     if plain and not _SUFFIXED.fullmatch(name) and not _WINDOWS_DEVICE.fullmatch(name):
         return name
-    readable = re.sub(r"^-|[^A-Za-z0-9_-]", "_", name)[:60] or "_"
+    readable = re.sub(r"^-|\.", "_", kept).encode()[:_READABLE_BYTES].decode(errors="ignore") or "_"
     return f"{readable}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def _without_odd(name: str) -> str:
+    """NFC, with ``_`` for odd characters of ASCII, for separators, and for what is not to be seen or no character."""
+    try:
+        name.encode(sys.getfilesystemencoding())
+    except UnicodeEncodeError:
+        name = re.sub(r"[^\x00-\x7f]", "_", name)
+    composed = _ODD_ASCII.sub("_", unicodedata.normalize("NFC", name))
+    return "".join("_" if unicodedata.category(char)[0] in "ZC" else char for char in composed)
 
 
 def check_client_names(names: Iterable[str]) -> list[str]:

@@ -18,6 +18,7 @@ from jsonargparse import ArgumentParser
 
 from fedlight.cli import COMMANDS, main
 from fedlight.commands import sweep
+from fedlight.datamodules.graph_collection import GraphCollectionDataModule, SyntheticMotifs
 from fedlight.datamodules.knowledge_graph import KnowledgeGraphDataModule, SyntheticTown
 from fedlight.datamodules.subgraph import SubgraphDataModule, SyntheticBlocks
 from tests.federation import fit
@@ -201,11 +202,26 @@ def test_the_data_report_is_as_described() -> None:
     data = KnowledgeGraphDataModule(SyntheticTown())
     data.setup()
     report = data.data_report()
-    triples, nodes = section(DOCS / "run_folder.md", "data_report.json").split("Of graphs for node classification")
+    triples, nodes, graphs = re.split(
+        "Of graphs for node classification|Of collections of graphs",
+        section(DOCS / "run_folder.md", "data_report.json"),
+    )
     assert set(re.findall(r"`(\w+)`", triples)) == {*report, *report["clients"]["clubs"]}
     blocks = SubgraphDataModule(SyntheticBlocks(60), num_clients=2)
     blocks.setup()
     assert set(re.findall(r"`(\w+)`", nodes)) == {*blocks.data_report()}
+    motifs = GraphCollectionDataModule(SyntheticMotifs(graphs=3))
+    motifs.setup()
+    assert set(re.findall(r"`(\w+)`", graphs)) == {*motifs.data_report()}
+
+
+def test_places_on_pages_exist() -> None:
+    for page in (DOCS / "run_folder.md", DOCS / "data.md", DOCS / "fgcn_dks.md"):
+        for target, place in re.findall(r"\]\((\w*\.?m?d?)#([\w-]+)\)", page.read_text(encoding="utf-8")):
+            text = (DOCS / (target or page.name)).read_text(encoding="utf-8")
+            titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+            assert place in {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}
+    assert len(re.findall(r"^# ", (DOCS / "data.md").read_text(encoding="utf-8"), re.MULTILINE)) == 1
 
 
 def script(name: str) -> ModuleType:

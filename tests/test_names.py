@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import hashlib
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -10,14 +12,14 @@ from fedlight.errors import DataError
 from fedlight.names import check_client_names, safe_name
 
 
-@pytest.mark.parametrize("name", ["hospital_a", "client_0", "Berlin", "v1.2", "a-b", "0"])
+@pytest.mark.parametrize("name", ["hospital_a", "client_0", "Berlin", "v1.2", "a-b", "0", "größe", "日本語", "a" * 80])
 def test_plain_names_stay(name: str) -> None:
     assert safe_name(name) == name
 
 
 @pytest.mark.parametrize(
     "name",
-    ["a:b", "-rf", "con", "CON", "nul.tsv", "données été 2024", "a/b", "..", "x.", "", "run 12:30/ünï*?", "a" * 300],
+    ["a:b", "-rf", "con", "CON", "nul.tsv", "donnees ete 2024", "a/b", "..", "x.", "", "run 12:30/uni*?", "a" * 300],
 )
 def test_awkward_names_become_safe_and_stay_readable(name: str) -> None:
     safe = safe_name(name)
@@ -25,6 +27,34 @@ def test_awkward_names_become_safe_and_stay_readable(name: str) -> None:
     assert len(safe) <= 80
     assert not re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", safe, re.IGNORECASE)
     assert safe.rpartition("-")[0][1:] == re.sub(r"[^A-Za-z0-9_-]", "_", name)[1:60]
+
+
+@pytest.mark.parametrize(
+    ("name", "readable"),
+    [
+        ("größe x", "größe_x"),
+        ("日本語/ü", "日本語_ü"),
+        ("données été 2024", "données_été_2024"),
+        ("a\u2028b\u200bc\ud800", "a_b_c_"),
+        ("e\u0301", "é"),
+        ("語" * 40, "語" * 20),
+        ("COM¹", "COM¹"),
+    ],
+)
+def test_letters_of_any_script_stay(name: str, readable: str) -> None:
+    assert safe_name(name).rpartition("-")[0] == readable
+
+
+def test_where_files_have_ascii_names_only_letters_of_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "ascii")
+    assert safe_name("größe") == f"gr__e-{hashlib.sha256('größe'.encode()).hexdigest()[:8]}"
+
+
+@given(st.text(max_size=120))
+def test_any_name_fits_a_file_system(name: str) -> None:
+    safe = safe_name(name)
+    assert 0 < len(safe.encode()) <= 80 and unicodedata.is_normalized("NFC", safe)
+    assert safe.isprintable() and not set(safe) & set('<>:"/\\|?* ') and not safe.endswith(".")
 
 
 def test_a_name_that_looks_made_safe_does_not_meet_the_original() -> None:

@@ -13,7 +13,7 @@ from fedlight.data import FederatedDataModule
 from fedlight.datamodules.graph_collection.client_data import CollectionClientData
 from fedlight.datamodules.graph_collection.collection import GraphCollection
 from fedlight.datamodules.graph_collection.features import FeatureRule
-from fedlight.datamodules.graph_collection.report import client_report, fingerprint, notes, table_lines
+from fedlight.datamodules.graph_collection.report import client_report, doubts, fingerprint, notes, table_lines
 from fedlight.datamodules.graph_collection.sources.base import CollectionSource
 from fedlight.errors import ConfigurationError, DataError
 from fedlight.names import choose_names
@@ -159,8 +159,10 @@ class GraphCollectionDataModule(FederatedDataModule):
             names = {own.name for own in self._collections}
             missing, odd = names - self.num_clusters.keys(), self.num_clusters.keys() - names - self._excluded.keys()
             if missing or odd:
-                wrong = f"lacks {sorted(missing)}" if missing else f"names {sorted(odd)}, who are no clients"
-                raise ConfigurationError(f"num_clusters: {wrong}; give one number, auto, or one entry a client")
+                faults = [f"lacks {sorted(missing)}"] * bool(missing)
+                faults += [f"names {sorted(odd)}, who are no clients"] * bool(odd)
+                # What a file may say for all is not quoted here: a message is laid to the value that it quotes.
+                raise ConfigurationError(f"num_clusters: {' and '.join(faults)}; give one entry for each client")
 
     def _spec(self, place: int) -> ClientSpec:
         own = self._collections[place]
@@ -183,4 +185,6 @@ class GraphCollectionDataModule(FederatedDataModule):
         for name, each in clients.items():
             for note in notes(name, each):
                 rank_zero_info(note)
+            if (doubt := doubts(name, each)) is not None:
+                rank_zero_warn(doubt)
         return {"source": type(self.source).__name__, "clients": clients, "excluded": dict(self._excluded)}

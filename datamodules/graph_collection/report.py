@@ -68,6 +68,13 @@ def notes(name: str, report: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def doubts(name: str, report: Mapping[str, Any]) -> str | None:
+    """A warning where one client's data look cut short, or ``None``."""
+    if report["edges"]:
+        return None
+    return f"client {name}: none of its {report['graphs']} graphs has an edge; is its file of edges complete?"
+
+
 def fingerprint(own: GraphCollection, rule: FeatureRule) -> dict[str, str]:
     """``layout`` over the feature columns, ``examples`` over the graphs. Labels of graphs are no part of either."""
     columns = [f"{len(DEGREE_EDGES)} buckets first"]

@@ -21,9 +21,17 @@ from fedlight.datamodules.subgraph.graph import NodeGraph
 from fedlight.datamodules.subgraph.noise import EdgeNoise
 from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
 from fedlight.datamodules.subgraph.raw import SPLITS
-from fedlight.datamodules.subgraph.report import client_report, label_counts, leaks, notes, table_lines, unused_values
+from fedlight.datamodules.subgraph.report import (
+    client_report,
+    label_counts,
+    leaks,
+    noise_line,
+    notes,
+    table_lines,
+    unused_values,
+)
 from fedlight.datamodules.subgraph.sources import NodeSource
-from fedlight.datamodules.subgraph.splits import check_fractions
+from fedlight.datamodules.subgraph.splits import DEFAULT, check_fractions
 from fedlight.errors import ConfigurationError, DataError
 from fedlight.streams import Streams, root_seed
 
@@ -93,12 +101,17 @@ class SubgraphDataModule(FederatedDataModule):
         division = self._divide(seed)
         classes, streams = all_classes(division.graphs), Streams(seed)
         if len(classes) < 2:
-            raise DataError(f"labels: {classes or 'none'} in all graphs; classification needs two classes or more")
+            raise DataError(
+                f"{self.source.where}: labels: {classes or 'none'} in all graphs; classification needs two classes or "
+                "more"
+            )
         if self.fractions is not None and any(each.masks is not None for each in division.graphs):
             rank_zero_info(
                 f"data.fractions {list(self.fractions)} replaces the splits that the data give; null uses those"
             )
         graphs = [node_graph(each, classes, self.fractions, streams) for each in division.graphs]
+        if not any(bool(each.masks["train"].any()) for each in graphs):
+            rank_zero_warn(f"{self.source.where}: {self._no_training(division)}")
         if self.noise is not None:
             graphs = add_noise(graphs, self.noise, seed)
         self._excluded = division.excluded
@@ -139,6 +152,13 @@ class SubgraphDataModule(FederatedDataModule):
             seed,
         )
 
+    def _no_training(self, division: Division) -> str:
+        if self.fractions is not None or any(each.masks is None for each in division.graphs):
+            return (
+                f"no node was drawn for training; raise the first of data.fractions {list(self.fractions or DEFAULT)}"
+            )
+        return f"the splits given have no training node; mark some, or let data.fractions {list(DEFAULT)} draw splits"
+
     def _make_report(self, graphs: Sequence[NodeGraph], division: Division, seed: int) -> dict[str, Any]:
         overall = torch.stack([label_counts(each) for each in graphs]).sum(0)
         clients = {
@@ -149,11 +169,7 @@ class SubgraphDataModule(FederatedDataModule):
         if removed is not None and any(removed):
             rank_zero_info(f"{removed.self_loops} self-loops and {removed.duplicates} duplicate edges were removed")
         if self.noise is not None:
-            many = sum(bool(graph.corrupted) for graph in graphs)
-            rank_zero_info(
-                f"{type(self.noise).__name__} replaces edges of {many} of {len(graphs)} clients on purpose, also for "
-                "predictions; --data.noise null leaves the graphs as they are"
-            )
+            rank_zero_info(noise_line(self.noise, sum(bool(graph.corrupted) for graph in graphs), len(graphs)))
         for line in table_lines(clients):
             rank_zero_info(line)
         for name, each in clients.items():

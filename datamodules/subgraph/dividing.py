@@ -10,7 +10,7 @@ from fedlight.datamodules.subgraph.partitioners import Louvain, Partitioner
 from fedlight.datamodules.subgraph.partitioners.base import check_assignment, check_enough
 from fedlight.datamodules.subgraph.sources import NodeSource
 from fedlight.errors import ConfigurationError, DataError
-from fedlight.names import choose_names
+from fedlight.names import choose_names, safe_name
 from fedlight.streams import Streams
 
 
@@ -42,7 +42,7 @@ def clients_of(
     if chosen is not None:
         raise ConfigurationError(f"data.clients: {kind} gives one graph, so there are no clients to choose from")
     whole = source.read("")
-    check_enough(whole.num_nodes, num_clients, min_nodes)
+    check_enough(source.where, whole.num_nodes, num_clients, min_nodes)
     method = partitioner or Louvain()
     owner = method.assign(whole, num_clients, min_nodes, Streams(seed).seed("partition"))
     return divide(whole, check_assignment(owner, num_clients, min_nodes, method), client_names(num_clients))
@@ -59,7 +59,8 @@ def client_names(count: int) -> list[str]:
 
 
 def _distinct_files(names: list[str]) -> list[str]:
+    files = {safe_name(name): name for name in names}
     for name in names:
-        if f"{name}_edges" in names:
-            raise DataError(f"clients {name!r} and {name + '_edges'!r} would share a file of predictions: rename one")
+        if (other := files.get(f"{safe_name(name)}_edges")) is not None:
+            raise DataError(f"clients {name!r} and {other!r} would share a file of predictions: rename one")
     return names

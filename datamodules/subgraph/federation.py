@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
+from lightning.fabric.utilities import rank_zero_warn
 from torch import Tensor
 
 from fedlight.datamodules.subgraph.edges import EdgeCounts, edge_keys, from_keys
 from fedlight.datamodules.subgraph.features import take_rows
 from fedlight.datamodules.subgraph.graph import NodeGraph
-from fedlight.datamodules.subgraph.noise.base import EdgeNoise
+from fedlight.datamodules.subgraph.noise.base import EdgeNoise, num_changed
 from fedlight.datamodules.subgraph.raw import RawGraph
 from fedlight.datamodules.subgraph.splits import DEFAULT, Fractions, draw_masks
 from fedlight.errors import DataError
@@ -136,7 +137,10 @@ def node_graph(raw: RawGraph, classes: Sequence[str], fractions: Fractions | Non
 
 
 def add_noise(graphs: Sequence[NodeGraph], noise: EdgeNoise, seed: int) -> list[NodeGraph]:
-    """Corrupt the clients that the noise draws; every graph remembers its clean edges."""
+    """Corrupt the clients that the noise draws; every graph remembers its clean edges.
+
+    A client that was drawn but keeps all its edges counts as clean, and a warning says why.
+    """
     corrupted, streams = noise.corrupted([each.name for each in graphs], seed), Streams(seed)
     noisy = []
     for graph in graphs:
@@ -144,5 +148,14 @@ def add_noise(graphs: Sequence[NodeGraph], noise: EdgeNoise, seed: int) -> list[
         edges = graph.edges
         if hit:
             edges = noise.corrupt(edges, graph.num_nodes, streams.generator("edge_noise", graph.name))
+            hit = not torch.equal(edges, graph.edges)
+            if not hit:
+                rank_zero_warn(f"client {graph.name}: stays clean: {_why_spared(noise, graph.num_edges)}")
         noisy.append(replace(graph.with_edges(edges), clean_edges=graph.edges, corrupted=hit))
     return noisy
+
+
+def _why_spared(noise: EdgeNoise, num_edges: int) -> str:
+    if num_edges and num_changed(noise.extent, num_edges) < noise.at_a_time:
+        return f"noise.extent {noise.extent} of {num_edges} edges changes none; raise extent"
+    return f"its graph allows no change by {type(noise).__name__}"

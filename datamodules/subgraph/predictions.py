@@ -43,10 +43,9 @@ def write_classes(probabilities: Tensor, graph: NodeGraph, folder: Path) -> Path
     ]
     header = ["node_id", "predicted", *(f"p_{name}" for name in classes[:-1]), "split", "label"]
     ids = np.array(graph.node_ids, dtype=object)
-    _write(
-        folder / f"{safe_name(graph.name + '_edges')}.csv", ["source", "target"], list(ids[graph.edges.cpu().numpy()].T)
-    )
-    return _write(folder / f"{safe_name(graph.name)}.csv", header, columns)
+    stem = safe_name(graph.name)
+    _write(folder / f"{stem}_edges.csv", ["source", "target"], list(ids[graph.edges.cpu().numpy()].T))
+    return _write(folder / f"{stem}.csv", header, columns)
 
 
 def _write(path: Path, header: list[str], columns: list[object]) -> Path:

@@ -74,7 +74,7 @@ def raw_graph(
         labels: ``[N]`` integers, negative where unknown.
         class_names: default: the labels themselves.
         node_ids: default: 0 to N - 1.
-        masks: of the given splits; nodes in none of them are allowed.
+        masks: of the given splits; nodes in none of them are allowed. Without any node in them there are no splits.
         feature_names: of the columns.
         unused: what the data say of edges and no model looks at, to be told.
 
@@ -95,6 +95,7 @@ def raw_graph(
         raise DataError(f"{where}: some features are NaN or infinite; replace them")
     if masks is not None:
         check_masks(where, masks, labels, ids)
+        masks = masks if any(bool(mask.any()) for mask in masks.values()) else None
     return RawGraph(name, features, edges, labels, class_names, ids, removed, masks, feature_names, unused)
 
 

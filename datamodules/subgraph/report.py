@@ -11,6 +11,7 @@ from torch import Tensor
 from fedlight.aligned import aligned
 from fedlight.datamodules.subgraph.edges import EdgeCounts, contains, edge_keys
 from fedlight.datamodules.subgraph.graph import NodeGraph
+from fedlight.datamodules.subgraph.noise.base import EdgeNoise
 from fedlight.datamodules.subgraph.raw import SPLITS
 
 
@@ -148,6 +149,17 @@ def unused_values(told: Sequence[str]) -> str | None:
     return f"{files[0]}{more}: not used, since every edge counts alike; leave out edges that are too weak to count"
 
 
+def noise_line(noise: EdgeNoise, corrupted: int, clients: int) -> str:
+    """What noise did to the clients' graphs, in a sentence."""
+    kind = type(noise).__name__
+    if not corrupted:
+        return f"{kind} (ratio {noise.ratio}, extent {noise.extent}) changes the edges of no client"
+    return (
+        f"{kind} replaces edges of {corrupted} of {clients} clients on purpose, also for predictions; "
+        "--data.noise null leaves the graphs as they are"
+    )
+
+
 def notes(name: str, report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client, in sentences."""
     lines = []
@@ -155,6 +167,4 @@ def notes(name: str, report: Mapping[str, Any]) -> list[str]:
         lines.append(f"client {name}: has no training node and only evaluates what it receives")
     if not report["edges"]:
         lines.append(f"client {name}: has no edge, so its structural fidelity is degenerate (0)")
-    if report["corrupted"] and not report["edges_added"] and not report["edges_deleted"]:
-        lines.append(f"client {name}: was to be corrupted, but its graph allows no such change")
     return lines

@@ -46,7 +46,8 @@ class PlaneMixture:
 
         values = exact(points).numpy()
         count, random = min(num_clusters, len(values)), seed % 2**32
-        with threadpool_limits(limits=1), warnings.catch_warnings():
+        # Points that are all equal have no variance to take shares of.
+        with threadpool_limits(limits=1), np.errstate(invalid="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.plane = PCA(min(DIRECTIONS, *values.shape), random_state=random).fit(values)
             model = GaussianMixture(count, n_init=STARTS, reg_covar=REGULARISATION, random_state=random)

@@ -21,7 +21,7 @@ from fedlight.models.invariant_gnn.final_clusters import ClusterKind
 from fedlight.models.invariant_gnn.graphs import Graphs
 from fedlight.models.invariant_gnn.masks import MaskKind
 from fedlight.models.invariant_gnn.network import Embedded, InvariantGNN, Masks, NetworkSettings
-from fedlight.models.invariant_gnn.pseudo_clustering import PseudoClusteringMixin
+from fedlight.models.invariant_gnn.pseudo_clustering import PseudoClusteringMixin, Told
 from fedlight.models.invariant_gnn.readout import Readout
 from fedlight.models.invariant_gnn.reconstruction import Reconstruction
 from fedlight.models.invariant_gnn.separation_loss import LossSettings, loss_terms, total
@@ -165,7 +165,7 @@ class InvariantGNNClient(PseudoClusteringMixin):
         self.cluster, self.label_from = cluster, label_from
         self.k_min, self.digest_noise, self.grad_clip = k_min, digest_noise, grad_clip
         self.optimizer = optimizer
-        self._report = {}
+        self._report, self._told = {}, Told()
 
     def build(self, spec: ClientSpec, streams: Streams) -> None:
         """Create the network, which starts alike at all clients, and the memory of clusters."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedlight.client import ClientModule
 from fedlight.clustering.matching import naming
 from fedlight.clustering.num_clusters import estimate_num_clusters
-from fedlight.metrics.clustering import clustering_scores, silhouette
+from fedlight.metrics.clustering import reported_scores, silhouette
 from fedlight.models.invariant_gnn.cluster_state import ClusterState
 from fedlight.models.invariant_gnn.evaluated import Evaluated
 from fedlight.models.invariant_gnn.final_clusters import ClusterKind, FinalClusters, NearestCenter, fit_clusters
@@ -134,7 +134,7 @@ class ClusteringMixin(ClientModule):
             self._evaluated = Evaluated.under(self.network, invariant, index) if exact else None
             labels = self.fit_final(invariant, variant, index).assign(invariant, variant).labels
             clearness = silhouette(invariant, labels)
-            scores = clustering_scores(labels, y) | ({} if clearness is None else {"silhouette": clearness})
+            scores = reported_scores(labels, y) | ({} if clearness is None else {"silhouette": clearness})
             self.log_dict({f"{split}/{name}": value for name, value in scores.items()})
         self._num_scored = {**self._num_scored, split: count}
         self._seen = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -13,10 +13,17 @@ from fedlight.client import Report
 from fedlight.models.invariant_gnn.evaluated import Evaluated
 from fedlight.models.invariant_gnn.evaluation import ClusteringMixin
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs, look_at
-from fedlight.models.invariant_gnn.report import cluster_report, mask_warning
+from fedlight.models.invariant_gnn.report import EQUAL_MASKS, cluster_report, mask_warning
 from fedlight.streams import Streams
 
 log = logging.getLogger(__name__)
+
+
+class Told(set[str]):
+    """What was told; the copies of a prototype, one for each client, have it in common."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Told:
+        return self
 
 
 class PseudoClusteringMixin(ClusteringMixin):
@@ -37,6 +44,7 @@ class PseudoClusteringMixin(ClusteringMixin):
     digest_noise: float
     _due: bool = True
     _warned: str | None = None
+    _told: Told
     _report: Report
 
     def receive_facts(self, facts: Mapping[str, float | Tensor]) -> None:
@@ -83,9 +91,14 @@ class PseudoClusteringMixin(ClusteringMixin):
         self._report = cluster_report(local, self.clusters, self.k_min, self.digest_noise, generator)
 
     def _warn(self, warning: str | None) -> None:
-        """Tell what is wrong with the masks, once until it is something else."""
-        if warning is not None and warning != self._warned:
-            log.warning("client %s: %s", self.spec.name if self.spec else "", warning)
+        """Tell what is wrong with the masks, once until it is something else; what is usual once for all clients."""
+        name = self.spec.name if self.spec else ""
+        if warning == EQUAL_MASKS:
+            if warning not in self._told:
+                log.info("client %s, and perhaps others: %s", name, warning)
+            self._told.add(warning)
+        elif warning is not None and warning != self._warned:
+            log.warning("client %s: %s", name, warning)
         self._warned = warning
 
     def look_at_all(self) -> LocalGraphs | None:

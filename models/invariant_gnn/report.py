@@ -17,6 +17,10 @@ from fedlight.models.invariant_gnn.digest import (
 from fedlight.models.invariant_gnn.local_graphs import LocalGraphs
 
 LOWEST_MEAN, LEAST_SPREAD = 0.05, 0.05
+EQUAL_MASKS = (
+    "the masks of all edges are nearly equal, so both parts of a graph tell much the same. That is usual and no "
+    "failure; a lower mask_temperature spreads the masks a little"
+)
 
 
 def cluster_report(
@@ -53,5 +57,5 @@ def mask_warning(local: LocalGraphs) -> str | None:
         if value < LOWEST_MEAN or value > 1 - LOWEST_MEAN:  # not NaN: such an update is dropped, and told
             return f"the mean mask of {what} is {value:.3f}: nearly all is on one side; raise mask_budget"
     if local.edge_mask.numel() > 1 and float(local.edge_mask.std(correction=0)) < LEAST_SPREAD:
-        return "the masks of all edges are nearly equal: the parts differ by a factor only; lower mask_temperature"
+        return EQUAL_MASKS
     return None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedlight.callbacks.explanations import draw, explain, typical, write_explanations
+from fedlight.callbacks.explanations import Explained, draw, explain, typical, write_explanations
 from fedlight.datamodules.graph_collection import GraphCollectionDataModule, SyntheticMotifs
 from fedlight.datamodules.graph_collection.client_data import CollectionClientData
 from fedlight.models.invariant_gnn.graphs import Graphs
@@ -39,6 +39,13 @@ def test_the_nearest_graphs_of_each_cluster_are_taken() -> None:
     cluster, distance = torch.tensor([0, 2, 0, 2, 2, 0]), torch.tensor([2.0, 1.0, 1.0, 3.0, 0.5, 1.0])
     assert typical(cluster, distance, 2).tolist() == [2, 5, 4, 1]
     assert typical(cluster, distance, 9).tolist() == [2, 5, 0, 4, 1, 3]
+    assert typical(torch.tensor([0, 1, 1, 2, 2]), torch.arange(5.0), 1, most=2).tolist() == [1, 3]
+
+
+def test_letters_are_white_on_dark_nodes() -> None:
+    edges = torch.tensor([[0, 1]])
+    pair = Explained("x", 0, 1.0, 0.0, ["C", "N"], torch.tensor([0.1, 0.9]), edges, torch.ones(1), torch.ones(1).bool())
+    assert {text.get_text(): text.get_color() for text in draw(pair).axes[0].texts} == {"C": "white", "N": "black"}
 
 
 def test_graphs_keep_their_own_nodes_and_edges() -> None:

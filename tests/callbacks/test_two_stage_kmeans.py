@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import lightning
 import numpy as np
 import pytest
+import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from fedlight import ClientModule, CommonKnowledge, FederatedTrainer, FitResult
+from fedlight import ClientModule, ClientSpec, CommonKnowledge, FederatedTrainer, FitResult
 from fedlight.callbacks import TwoStageKMeans
 from fedlight.callbacks.two_stage_kmeans import embeddings
 from fedlight.datamodules import GraphCollectionDataModule
@@ -162,3 +164,15 @@ def test_it_is_for_clusters_of_graphs(tmp_path: Path) -> None:
 def test_a_module_without_embeddings_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="not for BoringClient"):
         embeddings(cast(Any, BoringClient()), None, None)
+
+
+def test_clusters_without_graphs_are_warned_of_once(recwarn: pytest.WarningsRecorder) -> None:
+    callback = TwoStageKMeans()
+    module = SimpleNamespace(spec=ClientSpec(0, "a", {}, {"num_clusters": 2}), log=lambda *args, **options: None)
+    equal = dict.fromkeys(("invariant", "variant"), torch.ones(4, 2))
+    batch = SimpleNamespace(y=torch.zeros(4).long(), index=torch.arange(4))
+    for _ in range(3):
+        callback.on_validation_epoch_start(None, module)
+        callback.on_validation_batch_end(None, module, equal, batch, 0)
+        callback.on_validation_epoch_end(None, module)
+    assert ["1 of 2 clusters hold graphs" in str(each.message) for each in recwarn] == [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from fedlight.clustering.kmeans import kmeans
@@ -27,6 +28,7 @@ def test_many_dimensions_and_certainty() -> None:
     assert found.posterior.shape == (60,) and bool((found.posterior > 0.5).all())
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_degenerate_points() -> None:
     assert gaussian_mixture(torch.ones(5, 3), 4, seed=0).labels.tolist() == [0] * 5
     assert gaussian_mixture(torch.ones(1, 3), 4, seed=0).posterior.tolist() == [1.0]

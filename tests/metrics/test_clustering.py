@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlight.metrics.clustering import ClusteringMetrics, clustering_scores, match_classes, silhouette
+from fedlight.metrics.clustering import ClusteringMetrics, clustering_scores, match_classes, reported_scores, silhouette
 from tests.golden import golden
 
 LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=30)
@@ -33,6 +33,16 @@ def test_golden_metrics(case: str) -> None:
 def test_one_cluster_and_one_class_agree() -> None:
     scores = clustering_scores(torch.tensor([3, 3]), torch.tensor([0, 0]))
     assert scores == {"acc": 1.0, "nmi": 1.0, "ari": 1.0, "f1": 1.0, "majority": 1.0}
+
+
+@pytest.mark.parametrize("clusters", [[3, 3, 3], [0, 1, 1]])
+def test_agreement_with_one_class_is_not_reported(clusters: list[int]) -> None:
+    found, classes = torch.tensor(clusters), torch.tensor([4, 4, -1])
+    acc = clustering_scores(found, classes)["acc"]
+    assert reported_scores(found, classes) == {"acc": acc, "majority": 1.0}
+    assert reported_scores(found, torch.full((3,), -1)) == {}
+    two = torch.tensor([4, 2, 2])
+    assert reported_scores(found, two) == clustering_scores(found, two)
 
 
 def test_unknown_classes_are_left_out() -> None:

@@ -81,8 +81,8 @@ def _indicator(path: Path) -> IntArray:
         reason = {True: "ids begin at 1", False: f"graph {graphs[line - 1] - 1} would have no node"}[
             graphs[line - 1] < 1
         ]
-        if line > 1 and steps[line - 1] < 0:
-            reason = "the nodes of a graph must lie together, in ascending order"
+        if (steps[1:] < 0).any():
+            reason = "the nodes of a graph must lie together, the graphs in order from 1"
         raise DataError(f"{path}:{line}: graph {graphs[line - 1]} after {before}; {reason}")
     return graphs - 1
 

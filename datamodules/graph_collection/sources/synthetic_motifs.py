@@ -53,7 +53,7 @@ class SyntheticMotifs(CollectionSource):
         starts = np.concatenate([[0], sizes.cumsum(0)[:-1].numpy()])
         ends = np.concatenate([np.array(edges) + start for (_, edges), start in zip(graphs, starts, strict=True)])
         atoms = [rng.choice(["C", "C", "C", "N", "O"], int(sizes.sum())).tolist()] if domain == "molecules" else []
-        edge_index = torch.from_numpy(ends.T.astype(np.int64))
+        edge_index = torch.from_numpy(np.unique(np.sort(ends.astype(np.int64)), axis=0).T)
         return make_collection(name, sizes, edge_index, None, ["0", "1"], torch.from_numpy(labels), atoms)
 
 

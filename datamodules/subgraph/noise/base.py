@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -22,6 +23,9 @@ class EdgeNoise(ABC):
         ratio: share of the clients that are corrupted, rounded down.
         extent: share p of a corrupted client's edges that change.
     """
+
+    at_a_time: ClassVar[int] = 1
+    """Edges that change together."""
 
     def __init__(self, ratio: float = 1.0, extent: float = 0.5) -> None:
         for name, value in (("ratio", ratio), ("extent", extent)):

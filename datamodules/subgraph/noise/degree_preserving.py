@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -24,11 +26,13 @@ class DegreePreservingNoise(EdgeNoise):
         extent: p, share of a corrupted client's edges that are replaced.
     """
 
+    at_a_time: ClassVar[int] = 2
+
     def corrupt(self, edges: Tensor, num_nodes: int, generator: torch.Generator) -> Tensor:
         """Return the corrupted edges, ``[E, 2]``."""
         original = edge_keys(edges, num_nodes)
         left, moved, failures = original, original[:0], 0
-        wanted = num_changed(self.extent, len(edges)) // 2
+        wanted = num_changed(self.extent, len(edges)) // self.at_a_time
         while len(moved) < 2 * wanted and len(left) > 1 and failures < PATIENCE:
             left = left[torch.randperm(len(left), generator=generator)]
             swaps = min(wanted - len(moved) // 2, len(left) // 2)

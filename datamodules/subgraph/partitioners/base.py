@@ -49,14 +49,20 @@ def check_assignment(owner: IntArray, num_clients: int, min_nodes: int, partitio
     return torch.from_numpy(owner)
 
 
-def check_enough(num_nodes: int, num_clients: int, min_nodes: int) -> None:
+def check_enough(where: str, num_nodes: int, num_clients: int, min_nodes: int) -> None:
     """Refuse what no partitioner can do.
+
+    Args:
+        where: file or folder, for the message.
+        num_nodes: of the graph.
+        num_clients: as configured.
+        min_nodes: for each of them.
 
     Raises:
         DataError: when there are not enough nodes.
     """
     if num_nodes < num_clients * min_nodes:
         raise DataError(
-            f"{num_nodes} nodes can't give {min_nodes} or more to each of {num_clients} clients; lower num_clients or "
-            f"min_nodes"
+            f"{where}: {num_nodes} nodes can't give {min_nodes} or more to each of {num_clients} clients; lower "
+            "num_clients or min_nodes"
         )

@@ -15,6 +15,11 @@ class NodeSource(ABC):
     ``data.source.init_args``. Reading must not draw from the global random generators.
     """
 
+    @property
+    def where(self) -> str:
+        """What messages about all graphs begin with: a file or folder, where there is one of the user's."""
+        return type(self).__name__
+
     def prepare(self) -> None:
         """Fetch what is not here yet; called by one process before the others read."""
 

@@ -27,6 +27,11 @@ class ClientGraphs(NodeSource):
         self.root = Path(root)
         self.split = split
 
+    @property
+    def where(self) -> str:
+        """The folder."""
+        return str(self.root)
+
     def names(self) -> Sequence[str]:
         """Names of the folders and files in ``root``."""
         return list(self._places())

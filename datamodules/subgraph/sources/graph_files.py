@@ -22,6 +22,11 @@ class GraphFiles(NodeSource):
         self.root = Path(root)
         self.split = split
 
+    @property
+    def where(self) -> str:
+        """The file or folder."""
+        return str(self.root)
+
     def read(self, name: str = "") -> RawGraph:
         """Read the graph."""
         return read_graph(self.root, self.root.stem, self.split)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from fedlight.config_places import Given, locate
 from fedlight.datamodules import GraphCollectionDataModule
 from fedlight.datamodules.graph_collection import CollectionFolders, SyntheticMotifs
 from fedlight.errors import ConfigurationError, DataError
@@ -120,6 +121,19 @@ def test_number_of_clusters(tmp_path: Path) -> None:
         counts(num_clusters={"a": 1})
     with pytest.raises(ConfigurationError, match=r"num_clusters: names \['c'\], who are no clients"):
         counts(num_clusters={"a": 1, "b": 1, "c": 2})
+    with pytest.raises(ConfigurationError, match=r"lacks \['b'\] and names \['c'\]") as told:
+        counts(num_clusters={"a": 1, "c": 2})
+    places = [
+        Given("data.init_args.num_clusters", "auto", "my.yaml:29"),
+        Given("data.num_clusters", '{"a": 1, "c": 2}', "command line"),
+    ]
+    assert locate(str(told.value), places).startswith("command line: data.num_clusters: lacks")
+
+
+def test_a_client_without_any_edge_is_warned_of(tmp_path: Path) -> None:
+    write_tu(tmp_path, "a", edges="")
+    with pytest.warns(UserWarning, match="client a: none of its 2 graphs has an edge; is its file of edges complete"):
+        module(tmp_path)
 
 
 def test_chosen_and_excluded_clients(tmp_path: Path) -> None:

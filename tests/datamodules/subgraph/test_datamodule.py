@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 
 from fedlight.datamodules.subgraph import (
     ClientGraphs,
+    DegreePreservingNoise,
     GraphFiles,
     LabelSkew,
     RandomEdgeNoise,
@@ -17,7 +19,7 @@ from fedlight.datamodules.subgraph import (
 )
 from fedlight.datamodules.subgraph.edges import contains, edge_keys
 from fedlight.errors import ConfigurationError, DataError
-from tests.datamodules.subgraph.graphs import load, write_tables
+from tests.datamodules.subgraph.graphs import NODES, load, write_tables
 
 BLOCKS = SyntheticBlocks(300)
 
@@ -64,17 +66,39 @@ def test_given_splits_are_kept_unless_fractions_are_set(tmp_path: Path) -> None:
     assert drawn.num_examples == {"train": 3, "val": 0, "test": 0}
 
 
+def test_an_empty_column_of_splits_gives_none(tmp_path: Path) -> None:
+    rows = "".join(f"{node},{'ab'[node % 2]},,1\n" for node in range(20))
+    write_tables(tmp_path / "one", f"id,label,split,x\n{rows}", "source,target\n0,1\n")
+    (drawn,) = load(ClientGraphs(tmp_path)).clients
+    assert drawn.num_examples == {"train": 4, "val": 8, "test": 8}
+
+
+def test_splits_without_training_nodes_are_warned_of_with_a_remedy(tmp_path: Path) -> None:
+    write_tables(tmp_path / "one", NODES.replace("train", "val"))
+    remedy = r": the splits given have no training node; mark some, or let data.fractions \[0.2, 0.4, 0.4\] draw splits"
+    with pytest.warns(UserWarning, match=re.escape(str(tmp_path)) + remedy):
+        load(ClientGraphs(tmp_path))
+    with pytest.warns(
+        UserWarning, match=r"no node was drawn for training; raise the first of data.fractions \[0.0001,"
+    ):
+        load(ClientGraphs(tmp_path), fractions=(0.0001, 0.0, 0.9999))
+
+
 def test_one_class_only_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("id,label,x\na,spam,1\nb,spam,2\n", encoding="utf-8")
     (tmp_path / "edges.csv").write_text("source,target\na,b\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"labels: \['spam'\] in all graphs; classification needs two classes"):
+    with pytest.raises(
+        DataError,
+        match=re.escape(str(tmp_path)) + r": labels: \['spam'\] in all graphs; classification needs two classes",
+    ):
         SubgraphDataModule(GraphFiles(tmp_path), num_clients=1).setup()
     with pytest.raises(ConfigurationError, match=r"data.num_clients must be at least 1, got -1"):
         SubgraphDataModule(GraphFiles(tmp_path), num_clients=-1)
 
 
 def test_a_client_without_a_split_has_no_loader(tmp_path: Path) -> None:
-    data = load(GraphFiles(write_tables(tmp_path)), num_clients=1, fractions=(0.0001, 0.0, 0.9999))
+    with pytest.warns(UserWarning, match="no node was drawn for training"):
+        data = load(GraphFiles(write_tables(tmp_path)), num_clients=1, fractions=(0.0001, 0.0, 0.9999))
     client = data.client(0)
     assert data.clients[0].num_examples == {"train": 0, "val": 0, "test": 3}
     assert (client.train_dataloader(), client.val_dataloader()) == ([], [])
@@ -106,6 +130,21 @@ def test_noise_remembers_the_clean_edges() -> None:
         assert clean[name].clean_edges is None and clean[name].corrupted is None
         assert graph.masks["train"].equal(clean[name].masks["train"]), "noise does not move the splits"
     assert sum(graph.corrupted for graph in graphs(data).values()) == 2
+
+
+def test_noise_that_changes_no_edge_corrupts_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    nodes = torch.arange(36)
+    parts = {"x": torch.eye(36), "y": nodes % 2}
+    torch.save({**parts, "edge_index": torch.stack([nodes, nodes.roll(1)])}, tmp_path / "ring.pt")
+    torch.save({**parts, "edge_index": torch.stack([torch.zeros_like(nodes), nodes])}, tmp_path / "star.pt")
+    with pytest.warns(UserWarning, match=r"client_0: stays clean: noise.extent 0.001 of 36 edges changes none; raise"):
+        data = load(GraphFiles(tmp_path / "ring.pt"), num_clients=1, noise=RandomEdgeNoise(1.0, 0.001))
+    assert graphs(data)["client_0"].corrupted is False
+    with pytest.warns(UserWarning, match="client_0: stays clean: its graph allows no change by DegreePreservingNoise"):
+        load(GraphFiles(tmp_path / "star.pt"), num_clients=1, noise=DegreePreservingNoise(1.0, 1.0))
+    with caplog.at_level("INFO"):
+        load(BLOCKS, num_clients=3, noise=RandomEdgeNoise(0.0, 0.5))
+    assert "RandomEdgeNoise (ratio 0.0, extent 0.5) changes the edges of no client" in caplog.messages
 
 
 def test_fingerprints_tell_layout_from_examples() -> None:

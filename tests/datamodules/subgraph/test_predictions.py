@@ -30,6 +30,7 @@ def test_nodes_and_edges_carry_the_owners_names(tmp_path: Path) -> None:
         ["c", "cat", "0.333333", "0.666667", "", ""],
     ]
     (edges,) = set((tmp_path / "out").iterdir()) - {path}
+    assert edges.name == f"{path.stem}_edges.csv"
     assert rows(edges) == [["source", "target"], ["a, 1", "b"], ["b", "c"]]
 
 

@@ -16,6 +16,7 @@ from torch_geometric.data import Batch
 from fedlight import ClientSpec
 from fedlight.errors import ConfigurationError
 from fedlight.models.invariant_gnn import InvariantGNNClient
+from fedlight.models.invariant_gnn.report import EQUAL_MASKS
 from tests.graph_collection import CollectionClientData, CollectionData, random_graphs
 
 CLUSTER_TERMS, ALWAYS = {"inv", "div"}, {"env_stability", "env_separation", "mse_attributes", "mse_structure"}
@@ -305,3 +306,13 @@ def test_masks_are_told_edge_by_edge() -> None:
     assert masks.edges.shape == (graphs.edges.shape[1],)
     assert masks.attributes.shape == graphs.x.shape
     assert bool(((masks.edges > 0) & (masks.edges < 1)).all())
+
+
+def test_nearly_equal_masks_are_told_of_once_for_all_clients(caplog: pytest.LogCaptureFixture) -> None:
+    prototype = InvariantGNNClient(width=8)
+    sizes = {"num_features": 3, "num_clusters": 2}
+    clients = [prototype.for_client(ClientSpec(k, name, {"train": 9}, sizes), 0) for k, name in enumerate("abc")]
+    with caplog.at_level(logging.INFO):
+        for module, warning in zip([*clients, clients[0]], [EQUAL_MASKS, EQUAL_MASKS, "odd", EQUAL_MASKS], strict=True):
+            module._warn(warning)
+    assert caplog.messages == [f"client a, and perhaps others: {EQUAL_MASKS}", "client c: odd"]

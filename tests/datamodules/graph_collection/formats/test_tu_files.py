@@ -68,6 +68,10 @@ FAULTS = {
     "fraction": ({"edges": "1, 2.0\n"}, r"X_A.txt:1: '2.0' is no whole number"),
     "blank": ({"edges": "1, 2\n\n2, 1\n"}, r"X_A.txt:2: blank line"),
     "unsorted": ({"indicator": "1\n2\n1\n2\n2\n"}, r"X_graph_indicator.txt:3: graph 1 after graph 2; the nodes of a"),
+    "unsorted from the start": (
+        {"indicator": "2\n2\n2\n1\n1\n"},
+        r"X_graph_indicator.txt:1: graph 2 after the start; the nodes of a graph must lie together, the graphs in",
+    ),
     "0-based graphs": ({"indicator": "0\n0\n0\n1\n1\n"}, r"X_graph_indicator.txt:1: graph 0 after the start; ids beg"),
     "gap": ({"indicator": "1\n1\n1\n3\n3\n"}, r"X_graph_indicator.txt:4: graph 3 after graph 1; graph 2 would have n"),
     "late": ({"indicator": "2\n2\n2\n3\n3\n"}, r"X_graph_indicator.txt:1: graph 2 after the start; graph 1 would hav"),

@@ -144,6 +144,7 @@ def test_planted_motifs(iid: bool) -> None:
     assert [shares[f"crowds_{k}"] for k in range(3)] == expected
     molecules, crowds = source.read("molecules_1"), source.read("crowds_1")
     assert molecules.vocabularies == [["C", "N", "O"]] and crowds.vocabularies == []
+    assert not any(crowds.notes.values()) and not any(molecules.notes.values())
     # Rings have as many edges as nodes, stars one fewer; so molecules of class 0 have a cycle each motif.
     cycles = molecules.num_edges - molecules.sizes + 1
     assert bool((cycles[molecules.labels == 0] >= 1).all())

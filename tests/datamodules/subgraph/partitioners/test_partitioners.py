@@ -63,6 +63,6 @@ def test_metis_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_short_client_is_refused() -> None:
     with pytest.raises(DataError, match="Louvain divides 3 nodes over 3 clients so that 1 have fewer than 1"):
         check_assignment(np.array([0, 0, 2]), 3, 1, Louvain())
-    with pytest.raises(DataError, match="9 nodes can't give 5 or more to each of 2 clients; lower num_clients"):
-        check_enough(9, 2, 5)
-    check_enough(10, 2, 5)
+    with pytest.raises(DataError, match=r"my\.npz: 9 nodes can't give 5 or more to each of 2 clients; lower num"):
+        check_enough("my.npz", 9, 2, 5)
+    check_enough("my.npz", 10, 2, 5)
