@@ -23,6 +23,7 @@ from fedlight.fit_loop import FitLoop
 from fedlight.hooks import Hooks
 from fedlight.loops import ClientLoop
 from fedlight.objectives import Objective
+from fedlight.orphans import ending_with_launcher
 from fedlight.privacy.client_level import ClientPrivacy
 from fedlight.ranks import Ranks
 from fedlight.rounds import Progress, Round
@@ -216,7 +217,7 @@ class FederatedTrainer:
     ) -> Any:
         if data is None:
             raise ConfigurationError("no datamodule given: pass datamodule=, or the section 'data' of a configuration")
-        with own_port(self.launcher):
+        with own_port(self.launcher), ending_with_launcher():
             return self.fabric.launch(cast(Callable[..., Any], _in_process), self, work, model, data, *args)
 
     def _fit(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> FitResult:
