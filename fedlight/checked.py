@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Literal, ParamSpec, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, Literal, ParamSpec, Union, get_args, get_origin, get_type_hints
 
 from fedlight.config_types import in_words
 from fedlight.errors import ConfigurationError
@@ -16,7 +17,8 @@ P = ParamSpec("P")
 def checked(section: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Let an ``__init__`` refuse, before it runs, the values that the command line refuses.
 
-    Held are arguments annotated with ``Literal`` or one of jsonargparse's restricted numbers, also beside ``None``.
+    Held are arguments annotated with ``Literal``, one of jsonargparse's restricted numbers or a class of fedlight, also
+    beside others.
 
     Args:
         section: of the configuration, ``model`` for example, for messages.
@@ -41,14 +43,29 @@ def checked(section: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
     return decorate
 
 
+def _union_fault(hints: Sequence[Any], value: Any) -> str | None:
+    """What the first kind that is held says, where the value is of no kind that could be told apart."""
+    kinds = tuple(kind for each in hints if isinstance(kind := get_origin(each) or each, type) and not _is_held(kind))
+    if isinstance(value, kinds):
+        return None
+    faults = [_fault(each, value) for each in hints if _is_held(each)]
+    return None if not faults or None in faults else faults[0]
+
+
+def _is_held(hint: Any) -> bool:
+    own = isinstance(hint, type) and hint.__module__.startswith("fedlight.")
+    return get_origin(hint) is Literal or hasattr(hint, "_expression") or own
+
+
 def _fault(hint: Any, value: Any) -> str | None:
     """What is wrong with a value; ``None`` where nothing is, or where the hint is none that is held."""
     if get_origin(hint) is Literal:
         choices = get_args(hint)
         return None if value in choices else f"{value!r} is not one of {', '.join(map(str, choices))}"
-    if type(None) in (alternatives := get_args(hint)):
-        held = [each for each in alternatives if each is not type(None)]
-        return _fault(held[0], value) if value is not None and len(held) == 1 else None
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
+        return _union_fault(get_args(hint), value)
+    if isinstance(hint, type) and hint.__module__.startswith("fedlight."):
+        return None if isinstance(value, hint) else f"{value!r} is no {hint.__name__}"
     expression = getattr(hint, "_expression", None)  # of a restricted number
     if expression is None:
         return None

@@ -10,6 +10,7 @@ from typing import Any
 from lightning.pytorch import LightningDataModule
 
 from fedlight.client import ClientSpec
+from fedlight.errors import ConfigurationError
 
 
 class ClientDataModule(LightningDataModule):
@@ -39,7 +40,22 @@ class FederatedDataModule(LightningDataModule):
 
     @abstractmethod
     def client(self, client_id: int) -> ClientDataModule:
-        """The data of one client."""
+        """The data of one client; ``check_client`` refuses numbers that nobody has."""
+
+    def check_client(self, client_id: int) -> int:
+        """Return the number of a client.
+
+        Raises:
+            ConfigurationError: before ``setup``, and for what is no client's number.
+        """
+        count = len(self.clients)
+        if not count:
+            raise ConfigurationError(f"{type(self).__name__}: the data are not read yet; call setup() first")
+        if not isinstance(client_id, int) or not 0 <= client_id < count:
+            raise ConfigurationError(
+                f"client {client_id!r}: clients are numbered 0 to {count - 1}; clients[k].name tells who is who"
+            )
+        return client_id
 
     def data_report(self) -> Mapping[str, Any]:
         """What was read, per client and split, as plain values for ``data_report.json``."""

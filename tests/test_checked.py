@@ -10,6 +10,7 @@ from jsonargparse.typing import ClosedUnitInterval, PositiveInt
 
 from fedlight.checked import checked
 from fedlight.errors import ConfigurationError
+from fedlight.streams import Streams
 
 
 class Held:
@@ -22,6 +23,8 @@ class Held:
         free: Any = None,
         *,
         either: int | str = 0,
+        count: PositiveInt | Literal["auto"] | dict[str, int] = "auto",
+        streams: Streams | None = None,
     ) -> None:
         self.got = size, share, kind, free, either
 
@@ -33,7 +36,9 @@ class Below(Held):
 
 def test_good_values_come_through_as_they_are() -> None:
     assert Held(3, 1, free=-1, either="x").got == (3, 1, "a", -1, "x")
-    assert list(inspect.signature(Held).parameters) == ["size", "share", "kind", "free", "either"]
+    Held(3, count={"a": 1}, streams=Streams(0))
+    Held(3, count=2, streams=None)
+    assert list(inspect.signature(Held).parameters) == ["size", "share", "kind", "free", "either", "count", "streams"]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +56,13 @@ def test_others_are_named(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ConfigurationError) as told:
         Held(*arguments)
     assert str(told.value) == message
+
+
+def test_unions_and_own_classes_are_held() -> None:
+    with pytest.raises(ConfigurationError, match=r"model.count: -2 is out of range, must be >0"):
+        Held(1, count=-2)
+    with pytest.raises(ConfigurationError, match=r"model.streams: 'x' is no Streams"):
+        Held(1, streams="x")  # type: ignore[arg-type]
 
 
 def test_what_a_class_below_passes_on_is_held_too_and_faulty_calls_stay_pythons() -> None:

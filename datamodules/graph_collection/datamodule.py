@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from jsonargparse.typing import PositiveInt
 from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 
+from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
 from fedlight.datamodules.graph_collection.client_data import CollectionClientData
@@ -42,6 +43,7 @@ class GraphCollectionDataModule(FederatedDataModule):
         new_graphs: graphs that ``predict`` assigns to the clusters, by client name; default the clients' own.
     """
 
+    @checked("data")
     def __init__(
         self,
         source: CollectionSource,
@@ -97,7 +99,7 @@ class GraphCollectionDataModule(FederatedDataModule):
 
     def client(self, client_id: int) -> CollectionClientData:
         """The data of one client."""
-        own = self._collections[client_id]
+        own = self._collections[self.check_client(client_id)]
         nothing = own.subset(own.labels[:0], own.name) if self.new_graphs is not None else None
         return CollectionClientData(
             own,

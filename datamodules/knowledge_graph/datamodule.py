@@ -12,6 +12,7 @@ import torch
 from jsonargparse.typing import PositiveInt
 from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 
+from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
 from fedlight.datamodules.knowledge_graph.alignment import EntityAlignment, PlainAlignment, global_ids
@@ -46,6 +47,7 @@ class KnowledgeGraphDataModule(FederatedDataModule):
         top_k: answers a query.
     """
 
+    @checked("data")
     def __init__(
         self,
         source: GraphSource,
@@ -112,7 +114,7 @@ class KnowledgeGraphDataModule(FederatedDataModule):
 
     def client(self, client_id: int) -> KnowledgeGraphClientData:
         """The data of one client."""
-        own = self._members[client_id]
+        own = self._members[self.check_client(client_id)]
         return KnowledgeGraphClientData(
             own.graph,
             examples(own, self._members),

@@ -9,6 +9,7 @@ import torch
 from jsonargparse.typing import PositiveInt
 from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 
+from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
 from fedlight.datamodules.reading import OnError
@@ -32,7 +33,7 @@ from fedlight.datamodules.subgraph.report import (
 )
 from fedlight.datamodules.subgraph.sources import NodeSource
 from fedlight.datamodules.subgraph.splits import DEFAULT, check_fractions
-from fedlight.errors import ConfigurationError, DataError
+from fedlight.errors import DataError
 from fedlight.streams import Streams, root_seed
 
 
@@ -53,6 +54,7 @@ class SubgraphDataModule(FederatedDataModule):
         seed: of partition, splits and noise; default that of ``seed_everything``.
     """
 
+    @checked("data")
     def __init__(
         self,
         source: NodeSource,
@@ -68,8 +70,6 @@ class SubgraphDataModule(FederatedDataModule):
     ) -> None:
         super().__init__()
         self.source = source
-        if num_clients is not None and num_clients < 1:
-            raise ConfigurationError(f"data.num_clients must be at least 1, got {num_clients}")
         self.num_clients = num_clients
         self.partitioner = partitioner
         self.fractions = None if fractions is None else check_fractions(fractions)
@@ -127,7 +127,7 @@ class SubgraphDataModule(FederatedDataModule):
 
     def client(self, client_id: int) -> NodeClientData:
         """The data of one client."""
-        return NodeClientData(self._graphs[client_id])
+        return NodeClientData(self._graphs[self.check_client(client_id)])
 
     def data_report(self) -> Mapping[str, Any]:
         """What was read; see :func:`client_report` for the figures."""

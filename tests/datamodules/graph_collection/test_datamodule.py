@@ -136,6 +136,23 @@ def test_a_client_without_any_edge_is_warned_of(tmp_path: Path) -> None:
         module(tmp_path)
 
 
+@pytest.mark.parametrize("number", [2, -1, "a"])
+def test_a_client_that_nobody_is(tmp_path: Path, number: Any) -> None:
+    write_tu(tmp_path, "a")
+    write_tu(tmp_path, "b")
+    with pytest.raises(ConfigurationError, match=f"client {number!r}: clients are numbered 0 to 1; clients"):
+        module(tmp_path).client(number)
+    with pytest.raises(ConfigurationError, match="GraphCollectionDataModule: the data are not read yet; call setup"):
+        GraphCollectionDataModule(CollectionFolders(tmp_path)).client(0)
+
+
+def test_wrong_values_from_python(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"data.num_clusters: -2 is out of range"):
+        module(tmp_path, num_clusters=-2)
+    with pytest.raises(ConfigurationError, match=r"data.source: 'x' is no CollectionSource"):
+        GraphCollectionDataModule("x")  # type: ignore[arg-type]
+
+
 def test_chosen_and_excluded_clients(tmp_path: Path) -> None:
     write_tu(tmp_path, "good")
     write_tu(tmp_path, "bad", edges="1, 9\n")

@@ -92,7 +92,7 @@ def test_one_class_only_is_refused(tmp_path: Path) -> None:
         match=re.escape(str(tmp_path)) + r": labels: \['spam'\] in all graphs; classification needs two classes",
     ):
         SubgraphDataModule(GraphFiles(tmp_path), num_clients=1).setup()
-    with pytest.raises(ConfigurationError, match=r"data.num_clients must be at least 1, got -1"):
+    with pytest.raises(ConfigurationError, match=r"data.num_clients: -1 is out of range, must be >0"):
         SubgraphDataModule(GraphFiles(tmp_path), num_clients=-1)
 
 
