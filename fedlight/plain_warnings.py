@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-_PACKAGE = f"{Path(__file__).parent}/"
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 _NOISE = ("LightningCLI's args parameter", "Sparse CSR tensor support is in beta state")
 
 

@@ -107,7 +107,7 @@ def test_it_clusters_graphs(tmp_path: Path, method: str) -> None:
     terms = {"information"} if method == "dglc" else {"mse_attributes", "mse_structure", "kl"}
     assert {row["metric"] for row in table(run, "train")} >= terms
     shared = {part.split()[0].split(".")[1] for part in found["leaves_clients"]["shared_state"]}
-    assert shared == ({"structure"} if method in ("fedstar", "fedgcn") else {"invariant"})
+    assert shared == {"dglc": set(), "fedstar": {"structure"}, "fedgcn": {"structure"}}.get(method, {"invariant"})
 
 
 def test_the_union_of_graph_collections_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
