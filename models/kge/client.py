@@ -72,7 +72,7 @@ class KGEClient(RankingMixin):
         self,
         scorer: ScorerName = "transe",
         dim: PositiveInt = 128,
-        margin: PositiveFloat = 10.0,
+        margin: float = 10.0,
         p: Literal[1, 2] = 1,
         num_negatives: PositiveInt = 256,
         negatives_chunk: PositiveInt = 16,

@@ -50,7 +50,6 @@ def batches(graph: KnowledgeGraph, size: int = 32) -> DataLoader[TripleBatch]:
     [
         ({"scorer": "rotat"}, "model.scorer: 'rotat' is not one of transe, distmult, complex, rotate"),
         ({"dim": 0}, "model.dim: 0 is out of range, must be >0"),
-        ({"margin": 0.0}, "model.margin: 0.0 is out of range, must be >0"),
         ({"adversarial_temperature": -1.0}, "model.adversarial_temperature: -1.0 is out of range, must be >0"),
         ({"num_negatives": 0}, "model.num_negatives: 0 is out of range, must be >0"),
         ({"p": 3}, "model.p: 3 is not one of 1, 2"),
