@@ -106,8 +106,11 @@ class FitLoop:
 
     def _too_few(self) -> str:
         specs, dropped = self.federation.specs, self.trainer.record.dropped
-        reasons = "; ".join(f"{specs[c].name}: {why}" for c, why in dropped.items()) or "too few took part"
-        return f"fewer than {self.trainer.min_clients} usable updates ({reasons})"
+        said: dict[str, list[str]] = {}
+        for client, why in dropped.items():
+            said.setdefault(why, []).append(specs[client].name)
+        reasons = "; ".join(f"{', '.join(names)}: {why}" for why, names in said.items())
+        return f"fewer than {self.trainer.min_clients} usable updates" + (f" ({reasons})" if reasons else "")
 
     def _what_is_left(self) -> str:
         kept = self.trainer.run_folder / "checkpoints"
