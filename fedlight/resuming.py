@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lightning.fabric.utilities.rank_zero import rank_zero_info
+from lightning.fabric.utilities.rank_zero import rank_zero_info, rank_zero_warn
 
 from fedlight import checkpoint
 from fedlight.checkpoint import Checkpoint
@@ -106,6 +106,8 @@ def restore(trainer: FederatedTrainer, source: Checkpoint, *, training: bool) ->
     for callback in trainer.callbacks:
         if saved := state["callbacks"].get(callback.state_key):
             callback.load_state_dict(saved)
+    if not training and 0 < trainer.progress.round == trainer.progress.total_empty_rounds:
+        rank_zero_warn(f"{source.folder}: no round had a usable update, so this is the model as it began")
     if training and trainer.progress.best_round is not None:
         _need_best(trainer, source)
     if training and trainer.progress.round >= trainer.max_rounds:

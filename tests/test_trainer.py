@@ -201,6 +201,8 @@ def test_an_empty_round_changes_nothing(tmp_path: Path) -> None:
     start = BoringClient().for_client(BoringData().clients[0], 0)
     group = Checkpoint(folder / "checkpoints" / "last").groups()[0]["tensors"]["table"]
     torch.testing.assert_close(group[:3], start.table.detach())
+    with pytest.warns(UserWarning, match="no round had a usable update, so this is the model as it began"):
+        trainer(tmp_path).test(BoringClient(), BoringData(), ckpt_path=str(folder / "checkpoints" / "last"))
 
 
 def test_a_client_without_training_data_only_evaluates(tmp_path: Path) -> None:
