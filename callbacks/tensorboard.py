@@ -9,7 +9,6 @@ import matplotlib
 import torch
 from matplotlib.figure import Figure
 from tensorboard.compat.proto.summary_pb2 import Summary
-from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from fedlight.callbacks.base import FederatedCallback
@@ -37,7 +36,7 @@ class TensorBoardCurves(FederatedCallback):
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None
         self._charts: set[tuple[str, str]] = set()
-        self._drawn: Tensor | None = None
+        self._drawn: Mixing | None = None
 
     def on_fit_start(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
         """Open the event file; a resumed run hides points it will write again."""
@@ -69,14 +68,14 @@ class TensorBoardCurves(FederatedCallback):
         return curves
 
     def _draw_mixing(self, trainer: FederatedTrainer, mixing: Mixing, round_idx: int) -> None:
-        weights = mixing.log_weights
-        same = self._drawn is not None and torch.equal(self._drawn, weights)
-        if not trainer.record.validation or not len(weights) or same:
+        if not trainer.record.validation or not len(mixing.log_weights):
+            return
+        if self._drawn is not None and _looks_alike(self._drawn, mixing):
             return
         assert self._writer is not None
         names = [trainer.federation.specs[client].name for client in mixing.participants]
         self._writer.add_figure("mixing/weights", heat_map(mixing, names), round_idx)
-        self._drawn = weights
+        self._drawn = mixing
 
     def on_fit_end(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
         """Add the layout."""
@@ -93,6 +92,10 @@ class TensorBoardCurves(FederatedCallback):
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+def _looks_alike(one: Mixing, other: Mixing) -> bool:
+    return one.participants == other.participants and torch.equal(one.log_weights, other.log_weights)
 
 
 def _costs(trainer: FederatedTrainer) -> dict[str, float]:
