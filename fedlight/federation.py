@@ -168,6 +168,7 @@ class Federation:
     def _train_all(self, record: Round) -> dict[int, dict[str, Any]]:
         messages: dict[int, dict[str, Any]] = {}
         for client_id in record.participants:
+            self.stop.check()
             if client_id in self.local and not self.stop.requested:
                 client = self.local[client_id]
                 resumed = client.trained_round == record.idx  # trained before the run was interrupted in this round
