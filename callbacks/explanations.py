@@ -105,8 +105,13 @@ def _node_labels(data: CollectionClientData, position: int) -> list[str]:
 
 
 def write_explanations(found: Sequence[Explained], folder: Path) -> None:
-    """Write ``cluster<k>_<graph>.json`` for each graph, and ``.png`` beside it for graphs of up to 300 nodes."""
+    """Write ``cluster<k>_<graph>.json`` for each graph, and ``.png`` beside it for graphs of up to 300 nodes.
+
+    Those of an earlier scoring are replaced.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("cluster*_*"):
+        old.unlink()
     for each in found:
         name = f"cluster{each.cluster}_{safe_name(each.graph)}"
         (folder / f"{name}.json").write_text(json.dumps(_as_json(each), indent=1) + "\n", encoding="utf-8")

@@ -69,6 +69,8 @@ def _fault(hint: Any, value: Any) -> str | None:
     expression = getattr(hint, "_expression", None)  # of a restricted number
     if expression is None:
         return None
+    if isinstance(value, str):  # which the numbers would read
+        return f"{value!r} is no {in_words(hint.__name__)}"
     try:
         hint(value)
     except (TypeError, ValueError) as error:

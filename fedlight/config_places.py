@@ -79,7 +79,9 @@ def locate(message: str, given: Sequence[Given]) -> str:
     quoting = [pair for pair in found if _quotes(rest, pair[0].text)]
     options = [_short(each.key) for each in given if each.where == COMMAND_LINE]
     valid = [pair for pair in quoting if not _overridden(pair[0], options)]
-    whole = [(each, inside) for each, inside in found if _ITEMS.fullmatch(each.key[inside.end(1) :])]
+    # An option for one part of a key leaves what files say of the whole; a later file's mapping replaces it.
+    partly = found[-1][0].where == COMMAND_LINE
+    whole = [pair for pair in found if partly and _ITEMS.fullmatch(pair[0].key[pair[1].end(1) :])]
     each, inside = (valid or quoting or whole or found)[-1]
     return f"{each.where}: {inside.group(1)}{rest}"
 

@@ -72,9 +72,15 @@ def versions() -> dict[str, str]:
     return found
 
 
-def print_scores(split: str, rounds: int, specs: Sequence[ClientSpec], scores: Scores, headline: Sequence[str]) -> None:
+def title_of(split: str, rounds: int, rounds_run: int) -> str:
+    """Say which state was scored: that after ``rounds`` of ``rounds_run`` rounds."""
+    if rounds < rounds_run:
+        return f"{split} of the best round, {rounds} of {rounds_run}"
+    return f"{split}, after {rounds} round{'' if rounds == 1 else 's'}"
+
+
+def print_scores(title: str, specs: Sequence[ClientSpec], scores: Scores, headline: Sequence[str]) -> None:
     """Print one row per client and the means; ``-`` where a metric does not exist. Without any score, say so."""
-    title = f"{split}, after {rounds} round{'' if rounds == 1 else 's'}"
     present = {metric for values in scores.values() for metric in values}
     if not present:
         print(f"{title}: no client has examples to score")

@@ -31,7 +31,7 @@ from fedlight.run_folder import MetricsTable, new_version, remove_unused, write_
 from fedlight.sampling import UniformSampler
 from fedlight.streams import root_seed
 from fedlight.summaries import Scores
-from fedlight.summary import print_scores, summary
+from fedlight.summary import print_scores, summary, title_of
 
 
 class FitResult(NamedTuple):
@@ -285,7 +285,8 @@ class FederatedTrainer:
         if self.is_global_zero:
             self.metrics.add(tested, "test", test)
             write_json(self.run_folder / "summary.json", summary(self, validation, test))
-            print_scores("test", tested + 1, federation.specs, test, self.model.headline)
+            title = title_of("test", tested + 1, self.progress.round)
+            print_scores(title, federation.specs, test, self.model.headline)
             print(f"results: {self.run_folder}")
         return FitResult(self.run_folder, self.progress.round, self.progress.best_round, validation, test)
 
@@ -298,7 +299,7 @@ class FederatedTrainer:
         if self.is_global_zero:
             name, trained = "validation" if split == "val" else "test", source.manifest["progress"]["round"]
             write_json(self.run_folder / f"{name}.json", {"checkpoint": str(source.folder), "scores": scores})
-            print_scores(name, trained, federation.specs, scores, model.headline)
+            print_scores(title_of(name, trained, trained), federation.specs, scores, model.headline)
         return scores
 
     def _predict(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> list[Path]:

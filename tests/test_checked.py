@@ -46,6 +46,7 @@ def test_good_values_come_through_as_they_are() -> None:
     [
         ((0,), "model.size: 0 is out of range, must be >0"),
         ((2.5,), "model.size: 2.5 is no whole number above 0"),
+        (("5",), "model.size: '5' is no whole number above 0"),
         (("many",), "model.size: 'many' is no whole number above 0"),
         ((None,), "model.size: None is no whole number above 0"),
         ((1, float("nan")), "model.share: nan is out of range, must be >=0 and <=1"),

@@ -16,6 +16,7 @@ from fedlight.datamodules.graph_collection.collection import GraphCollection
 from fedlight.datamodules.graph_collection.features import FeatureRule
 from fedlight.datamodules.graph_collection.report import client_report, doubts, fingerprint, notes, table_lines
 from fedlight.datamodules.graph_collection.sources.base import CollectionSource
+from fedlight.datamodules.notes import told_once
 from fedlight.errors import ConfigurationError, DataError
 from fedlight.names import choose_names
 
@@ -184,9 +185,9 @@ class GraphCollectionDataModule(FederatedDataModule):
         clients = {own.name: client_report(own, spec, rule) for own, spec, rule in parts}
         for line in table_lines(clients):
             rank_zero_info(line)
+        for line in told_once({name: notes(each) for name, each in clients.items()}):
+            rank_zero_info(line)
         for name, each in clients.items():
-            for note in notes(name, each):
-                rank_zero_info(note)
             if (doubt := doubts(name, each)) is not None:
                 rank_zero_warn(doubt)
         return {"source": type(self.source).__name__, "clients": clients, "excluded": dict(self._excluded)}

@@ -51,20 +51,21 @@ def table_lines(clients: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return aligned(rows)
 
 
-def notes(name: str, report: Mapping[str, Any]) -> list[str]:
+def notes(report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client's reading, in sentences."""
     lines = []
     if not report["node_labels"] and not report["attributes_used"]:
-        lines.append(f"client {name}: no node features; nodes are described by the bucket of their degree")
+        lines.append("no node features; nodes are described by the bucket of their degree")
     if report["attributes"] and not report["attributes_used"]:
-        lines.append(f"client {name}: {report['attributes']} node attributes are not used; attributes: true uses them")
+        lines.append(f"{report['attributes']} node attributes are not used; attributes: true uses them")
     if report["labelled_graphs"] < report["graphs"]:
-        unknown = report["graphs"] - report["labelled_graphs"]
-        lines.append(f"client {name}: {unknown} graphs without label are clustered but not scored")
+        lines.append(
+            f"{report['graphs'] - report['labelled_graphs']} graphs without label are clustered but not scored"
+        )
     dropped = {key: report.get(key, 0) for key in ("self_loops", "duplicate_edges")}
     if any(dropped.values()):
         loops, repeated = dropped.values()
-        lines.append(f"client {name}: {loops} self-loops and {repeated} repeated edges left out")
+        lines.append(f"{loops} self-loops and {repeated} repeated edges left out")
     return lines
 
 

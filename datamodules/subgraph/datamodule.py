@@ -12,6 +12,7 @@ from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
+from fedlight.datamodules.notes import told_once
 from fedlight.datamodules.reading import OnError
 from fedlight.datamodules.subgraph.client_data import NodeClientData
 from fedlight.datamodules.subgraph.collective import merge_clients
@@ -172,9 +173,8 @@ class SubgraphDataModule(FederatedDataModule):
             rank_zero_info(noise_line(self.noise, sum(bool(graph.corrupted) for graph in graphs), len(graphs)))
         for line in table_lines(clients):
             rank_zero_info(line)
-        for name, each in clients.items():
-            for note in notes(name, each):
-                rank_zero_info(note)
+        for line in told_once({name: notes(each) for name, each in clients.items()}):
+            rank_zero_info(line)
         for warning in (leaks(clients), unused_values([each.unused for each in division.graphs])):
             if warning is not None:
                 rank_zero_warn(warning)

@@ -160,11 +160,11 @@ def noise_line(noise: EdgeNoise, corrupted: int, clients: int) -> str:
     )
 
 
-def notes(name: str, report: Mapping[str, Any]) -> list[str]:
+def notes(report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client, in sentences."""
     lines = []
     if not report["split"]["train"]:
-        lines.append(f"client {name}: has no training node and only evaluates what it receives")
+        lines.append("no training node; it only evaluates what it receives")
     if not report["edges"]:
-        lines.append(f"client {name}: has no edge, so its structural fidelity is degenerate (0)")
+        lines.append("no edge, so its structural fidelity is degenerate (0)")
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,10 @@ def test_files_hold_the_masks(name: str, tmp_path: Path) -> None:
     data = motifs(name)
     parts = (torch.tensor([3]), torch.tensor([1]), torch.tensor([0.25]), torch.tensor([2.0]))
     (found,) = explain(EdgesByNumber(), data, *parts)
+    write_explanations([replace(found, graph="of an earlier scoring")], tmp_path / "new")
     write_explanations([found], tmp_path / "new")
     base = tmp_path / "new" / f"cluster1_{safe_name('3')}"
+    assert {path.stem for path in base.parent.iterdir()} == {base.name}
     said = json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
     assert (said["graph"], said["cluster"], said["confidence"], said["distance"]) == ("3", 1, 0.25, 2.0)
     assert [edge["ends"] for edge in said["edges"]] == found.edges.tolist()

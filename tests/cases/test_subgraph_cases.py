@@ -77,7 +77,7 @@ def test_a_client_without_training_nodes_is_reported_by_name(built: Path, caplog
     train = {spec.name: spec.num_examples["train"] for spec in data.clients}
     assert sorted(train.values()) == [0, 5]
     (idle,) = (name for name, count in train.items() if not count)
-    assert f"client {idle}: has no training node and only evaluates what it receives" in caplog.messages
+    assert f"client {idle}: no training node; it only evaluates what it receives" in caplog.messages
     graphs = [data.client(spec.client_id).graph for spec in data.clients]
     assert sorted(int(node) for graph in graphs for node in graph.node_ids) == list(range(27))
     assert torch.cat([graph.labels for graph in graphs]).bincount().tolist() == [12, 15]

@@ -39,9 +39,9 @@ def test_what_does_not_exist_is_none() -> None:
     missing = ("homophily", "label_skew", "degree_heterogeneity", "cut_share", "removed_self_loops")
     assert [report[key] for key in missing] == [None] * 5
     assert table_lines({"c": report})[1].split() == ["c", "2", *["-"] * 11]
-    assert notes("c", report) == [
-        "client c: has no training node and only evaluates what it receives",
-        "client c: has no edge, so its structural fidelity is degenerate (0)",
+    assert notes(report) == [
+        "no training node; it only evaluates what it receives",
+        "no edge, so its structural fidelity is degenerate (0)",
     ]
 
 
