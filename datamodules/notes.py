@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 MOST_NAMED = 6
+POOLED = "collective: before anything is sent, the data of all clients lie in one place"
 
 
 def told_once(notes: Mapping[str, Sequence[str]]) -> list[str]:

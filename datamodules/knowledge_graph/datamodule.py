@@ -25,6 +25,7 @@ from fedlight.datamodules.knowledge_graph.relation_leaks import leak_lines, rela
 from fedlight.datamodules.knowledge_graph.report import client_report, notes, table_lines
 from fedlight.datamodules.knowledge_graph.sharing import Table
 from fedlight.datamodules.knowledge_graph.sources.base import GraphSource, read_client
+from fedlight.datamodules.notes import POOLED, told_once
 from fedlight.datamodules.reading import OnError, read_clients
 from fedlight.names import choose_names
 
@@ -142,9 +143,10 @@ class KnowledgeGraphDataModule(FederatedDataModule):
         leaks = relation_leaks([each for each in self._members if each.trains or not self.collective])
         for line in table_lines(clients):
             rank_zero_info(line)
-        for name, each in clients.items():
-            for note in notes(name, each):
-                rank_zero_info(note)
+        for line in told_once({name: notes(each) for name, each in clients.items()}):
+            rank_zero_info(line)
+        if self.collective:
+            rank_zero_info(POOLED)
         if warnings := leak_lines(leaks):
             rank_zero_warn("\n".join(["relations that give each other's test triples away:", *warnings]))
         return {

@@ -73,19 +73,18 @@ def _cells(numbers: Sequence[int]) -> list[str]:
     return [f"{number:,}" if number else "-" for number in numbers]
 
 
-def notes(name: str, report: Mapping[str, Any]) -> list[str]:
+def notes(report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client's reading, in sentences."""
     lines = []
     if report["drawn_splits"] and report["triples"]["train"]:
         lines.append(
-            f"client {name}: {' and '.join(report['drawn_splits'])} drawn from train at random "
+            f"{' and '.join(report['drawn_splits'])} drawn from train at random "
             f"({report['moved_to_train']} went back, {report['merged_copies']} copies merged)"
         )
     if report["trimmed_fields"] or report["blank_lines"]:
         lines.append(
-            f"client {name}: white space cut off {report['trimmed_fields']} fields, {report['blank_lines']} blank "
-            "lines skipped"
+            f"white space cut off {report['trimmed_fields']} fields, {report['blank_lines']} blank lines skipped"
         )
     if not report["triples"]["train"]:
-        lines.append(f"client {name}: has nothing to train on and only evaluates what it receives")
+        lines.append("nothing to train on; it only evaluates what it receives")
     return lines

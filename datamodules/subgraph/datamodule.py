@@ -12,7 +12,7 @@ from lightning.fabric.utilities import rank_zero_info, rank_zero_warn
 from fedlight.checked import checked
 from fedlight.client import ClientSpec
 from fedlight.data import FederatedDataModule
-from fedlight.datamodules.notes import told_once
+from fedlight.datamodules.notes import POOLED, told_once
 from fedlight.datamodules.reading import OnError
 from fedlight.datamodules.subgraph.client_data import NodeClientData
 from fedlight.datamodules.subgraph.collective import merge_clients
@@ -118,6 +118,7 @@ class SubgraphDataModule(FederatedDataModule):
         self._excluded = division.excluded
         self._report = self._make_report(graphs, division, seed)
         if self.collective:
+            rank_zero_info(POOLED)
             graphs = merge_clients(graphs, division.cut)
         self._graphs, self._specs = graphs, [_spec(number, each) for number, each in enumerate(graphs)]
 
