@@ -32,6 +32,7 @@ from fedlight.plain_warnings import use_plain_warnings
 from fedlight.saved_config import SaveFitConfig
 from fedlight.trainer import FederatedTrainer
 
+MAX_SEED = 2**32 - 1
 COMMANDS = {
     "sweep": "run methods x seeds, resumable, and compare them",
     "compare": "tables and curves over finished runs",
@@ -117,6 +118,13 @@ class FederatedCLI(LightningCLI):
         """The trainer's entry points and the arguments that are not options."""
         return {name: {"model", "datamodule"} for name in ("fit", "validate", "test", "predict")}
 
+    def _set_seed(self) -> None:
+        """Refuse what is no seed: Lightning would let NumPy say so."""
+        seed = self._get(self.config, "seed_everything")
+        if not 0 <= seed <= MAX_SEED:
+            raise ConfigurationError(f"seed_everything: {seed} is out of range, must be from 0 to {MAX_SEED}")
+        super()._set_seed()
+
     def _parse_ckpt_path(self) -> None:
         """Leave checkpoints to the trainer: Lightning would open the file here and take a model from it."""
 
@@ -145,8 +153,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except FedlightError as error:
         _tell(error, str(error))
         return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; fit goes on from its last evaluated round with --ckpt_path last\n")
+    except KeyboardInterrupt as error:
+        told = str(error) or "interrupted; fit goes on from its last evaluated round with --ckpt_path last"
+        sys.stderr.write(f"{told}\n")
         return 128 + signal.SIGINT
     return 0
 

@@ -15,7 +15,6 @@ from fedlight.errors import ConfigurationError
 _KEY = re.compile(r"[\w.]+(?=:| must)")
 COMMAND_LINE = "command line"
 _SPACING = re.compile(r"['\"]|(?<=[,:(\[{])\s+")
-_ITEMS = re.compile(r"(\.\d+)*")
 _DECIMAL = re.compile(r"[-+\d_]*[.eE][-+\d_.eE]*")
 
 
@@ -79,10 +78,7 @@ def locate(message: str, given: Sequence[Given]) -> str:
     quoting = [pair for pair in found if _quotes(rest, pair[0].text)]
     options = [_short(each.key) for each in given if each.where == COMMAND_LINE]
     valid = [pair for pair in quoting if not _overridden(pair[0], options)]
-    # An option for one part of a key leaves what files say of the whole; a later file's mapping replaces it.
-    partly = found[-1][0].where == COMMAND_LINE
-    whole = [pair for pair in found if partly and _ITEMS.fullmatch(pair[0].key[pair[1].end(1) :])]
-    each, inside = (valid or quoting or whole or found)[-1]
+    each, inside = (valid or quoting or found)[-1]
     return f"{each.where}: {inside.group(1)}{rest}"
 
 
@@ -96,8 +92,8 @@ def _short(key: str) -> str:
 
 def _quotes(message: str, text: str) -> bool:
     """Whether a message holds a value, as a word of its own and however spaces and quotes were written."""
-    told, value = (_SPACING.sub("", each) for each in (message, text))
-    return bool(value) and re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\w)", told) is not None
+    told, value = (_SPACING.sub("", each) for each in (message, text or "null"))
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\w)", told) is not None
 
 
 def check_meant(given: Iterable[Given], config: Any) -> None:

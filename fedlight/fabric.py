@@ -76,9 +76,11 @@ def own_port(launcher: Launcher) -> Iterator[None]:
     Processes started as scripts were told the port and meet there again for the next call.
     """
     before = os.environ.get("MASTER_PORT")
-    yield
-    if launcher != "popen" and before is None:
-        os.environ.pop("MASTER_PORT", None)
+    try:
+        yield
+    finally:
+        if launcher != "popen" and before is None:
+            os.environ.pop("MASTER_PORT", None)
 
 
 def end_processes() -> None:

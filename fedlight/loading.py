@@ -55,6 +55,8 @@ def model_of_run(run: Path) -> ClientModule:
     from fedlight.config import instantiate_section  # the command line's parser imports every public class
 
     path = run / "config.yaml"
+    if not run.is_dir():
+        raise CheckpointError(f"{run}: no such folder; name a run's folder, which ends in version_<n>")
     if not path.exists():
         raise CheckpointError(f"{path}: missing (the run was not started from the command line); pass model=")
     model = instantiate_section(path, "model")

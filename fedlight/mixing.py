@@ -47,7 +47,9 @@ class Mixing:
             raise ValueError(f"group_of has {len(self.group_of)} entries, self_weight {len(self.self_weight)}")
         if len(self.group_of) and not NOTHING <= int(self.group_of.min()) <= int(self.group_of.max()) < groups:
             raise ValueError(f"group_of must lie in [{NOTHING}, {groups}), got {self.group_of.tolist()}")
-        if bool(((self.self_weight < 0) | (self.self_weight > 1)).any()):
+        if not bool((self.log_weights < torch.inf).all()):
+            raise ValueError(f"log_weights must be finite or -inf, got {self.log_weights.tolist()}")
+        if not bool(((self.self_weight >= 0) & (self.self_weight <= 1)).all()):
             raise ValueError(f"self_weight must lie in [0, 1], got {self.self_weight.tolist()}")
 
     @classmethod

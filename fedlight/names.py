@@ -63,8 +63,10 @@ def check_client_names(names: Iterable[str]) -> list[str]:
     ordered = sorted(names)
     seen: dict[str, str] = {}
     for name in ordered:
-        if not name.strip() or not name.isprintable() or name in _SUMMARY_ROWS:
-            raise DataError(f"client name {name!r} is empty, unprintable or a row of the summary: rename the client")
+        if name in _SUMMARY_ROWS:
+            raise DataError(f"client name {name!r} is that of a row of means over all clients: rename the client")
+        if not name.strip() or not name.isprintable():
+            raise DataError(f"client name {name!r} is empty or holds what can't be printed: rename the client")
         other = seen.get(name.casefold())
         if other is not None:
             raise DataError(f"client names {other!r} and {name!r} are the same for some file systems: rename one")
@@ -76,9 +78,12 @@ def choose_names(names: Sequence[str], chosen: Sequence[str] | None) -> list[str
     """Return all ``names`` of clients, or those ``chosen``, sorted.
 
     Raises:
-        ConfigurationError: for a chosen name that is no text or that no client has, with the nearest one.
+        ConfigurationError: for a chosen name that is no text or that no client has, with the nearest one, and for an
+            empty list.
         DataError: for names that can't be told apart.
     """
+    if chosen is not None and not chosen:
+        raise ConfigurationError("clients: an empty list names nobody; leave the option out for all clients")
     for name in chosen or ():
         if not isinstance(name, str):
             raise ConfigurationError(f"clients: {name!r} is no text; quote names like 'no' and '007' in YAML")

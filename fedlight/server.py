@@ -102,10 +102,16 @@ class Server:
         """Let the aggregator decide; ``updates`` are those of this rank's participants.
 
         A collective where the aggregator needs the gram matrix of the updates.
+
+        Raises:
+            TypeError: when it returns no mixing.
         """
         if "gram" in self.aggregator.needs:
             self.aggregator.gram = self._gram(tuple(reports), updates or {})
-        return self.aggregator.mix(reports, round_idx)
+        mixing = self.aggregator.mix(reports, round_idx)
+        if not isinstance(mixing, Mixing):
+            raise TypeError(f"{type(self.aggregator).__name__}.mix must return a Mixing, not {mixing!r}")
+        return mixing
 
     def _gram(self, participants: tuple[int, ...], updates: Mapping[int, SharedState]) -> Tensor:
         """``[P, P]``: inner products of uploaded minus sent states."""

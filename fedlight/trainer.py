@@ -20,6 +20,7 @@ from fedlight.errors import ConfigurationError
 from fedlight.fabric import FederationFabric, Launcher, end_processes, make_fabric, own_port
 from fedlight.federation import EvaluateOn, Federation, Split
 from fedlight.fit_loop import FitLoop
+from fedlight.holding import holding
 from fedlight.hooks import Hooks
 from fedlight.loops import ClientLoop
 from fedlight.objectives import Objective
@@ -225,13 +226,16 @@ class FederatedTrainer:
         self.run_folder = source.run_folder if source else self._new_folder()
         begun = False
         try:
-            federation = self._build(model, data, "fit", source)
-            begun = True
-            return self._run(federation)
+            with holding(self):
+                federation = self._build(model, data, "fit", source)
+                begun = True
+                return self._run(federation)
         except BaseException as error:
             refused = isinstance(error, ConfigurationError) and self.progress.round == 0
             if source is None and self.is_global_zero and (refused or not begun):
                 remove_unused(self.run_folder)
+            if isinstance(error, KeyboardInterrupt) and not (self.run_folder / "checkpoints").exists():
+                raise KeyboardInterrupt("interrupted before its first checkpoint; start it anew") from None
             raise
 
     def _run(self, federation: Federation) -> FitResult:
@@ -303,7 +307,7 @@ class FederatedTrainer:
         return scores
 
     def _predict(self, model: ClientModule, data: FederatedDataModule, ckpt_path: str | None) -> list[Path]:
-        federation, _ = self._restore(model, data, "predict", ckpt_path)
+        federation, source = self._restore(model, data, "predict", ckpt_path)
         folder = self.run_folder / "predictions"
         folder.mkdir(exist_ok=True)
         written: list[Path] = []
@@ -313,7 +317,7 @@ class FederatedTrainer:
                 written.append(client.data.write_predictions(federation.loop.predict(client), folder))
         self.fabric.barrier()
         if self.is_global_zero:
-            print(f"predictions: {folder}")
+            print(f"predictions: {folder}, by {source.folder}")
         return written
 
     def _restore(

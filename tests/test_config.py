@@ -93,8 +93,10 @@ def test_the_command_line_overrides_what_files_say() -> None:
     assert locate("shares: [0.5, 1] are wrong", given) == "command line: data.shares: [0.5, 1] are wrong"
     mapping = [Given("data.size", "2", "a.yaml:1"), Given("data.size.x", "2", "b.yaml:1")]
     assert locate("size: lacks ['y']", mapping) == "b.yaml:1: data.size: lacks ['y']"
-    part = [Given("data", "null", "a.yaml:1"), Given("data.size", "2", "command line")]
+    part = [Given("data", "", "a.yaml:1"), Given("data.size", "2", "command line")]
     assert locate("data: null is no mapping", part) == "a.yaml:1: data: null is no mapping"
+    option = [Given("data.size", "auto", "a.yaml:1"), Given("data.size.x", "2", "command line")]
+    assert locate("size: lacks ['y']", option) == "command line: data.size: lacks ['y']"
     assert locate("size: 13 is wrong, not 3", given) == "command line: data.size: 13 is wrong, not 3"
     assert locate("size: 'big' is wrong", given) == "a.yaml:2: data.init_args.size: 'big' is wrong"
     assert locate("data.size: 'big' is wrong", given) == "a.yaml:2: data.init_args.size: 'big' is wrong"

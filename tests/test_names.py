@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedlight.errors import DataError
-from fedlight.names import check_client_names, safe_name
+from fedlight.errors import ConfigurationError, DataError
+from fedlight.names import check_client_names, choose_names, safe_name
 
 
 @pytest.mark.parametrize("name", ["hospital_a", "client_0", "Berlin", "v1.2", "a-b", "0", "größe", "日本語", "a" * 80])
@@ -74,3 +74,9 @@ def test_client_names_are_sorted() -> None:
 def test_client_names_that_can_not_be_told_apart_are_refused(names: list[str]) -> None:
     with pytest.raises(DataError, match="rename"):
         check_client_names(names)
+
+
+def test_nobody_chosen_is_refused() -> None:
+    assert choose_names(["a", "b"], None) == ["a", "b"]
+    with pytest.raises(ConfigurationError, match="an empty list names nobody"):
+        choose_names(["a", "b"], [])

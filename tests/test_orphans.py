@@ -41,7 +41,7 @@ def alive(number: int) -> bool:
         return False
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 30) -> bool:
+def wait_until(true: Callable[[], bool], seconds: float = 150) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if true():

@@ -135,6 +135,9 @@ def test_row_weights_equal_the_dense_form(logs: list[float], data: st.DataObject
     ("change", "message"),
     [
         ({"log_weights": torch.zeros(1, 2)}, "2 columns for 3 participants"),
+        ({"log_weights": torch.tensor([[0.0, float("nan"), 0.0]])}, "log_weights must be finite or -inf"),
+        ({"log_weights": torch.tensor([[0.0, float("inf"), 0.0]])}, "log_weights must be finite or -inf"),
+        ({"self_weight": torch.tensor([0.0, float("nan"), 0.0])}, r"self_weight must lie in \[0, 1\]"),
         ({"group_of": torch.zeros(2, dtype=torch.int64)}, "group_of has 2 entries"),
         ({"group_of": torch.tensor([0, 1, 0])}, r"group_of must lie in \[-1, 1\)"),
         ({"self_weight": torch.tensor([0.0, 1.5, 0.0])}, r"self_weight must lie in \[0, 1\]"),
@@ -148,6 +151,19 @@ def test_a_mixing_must_fit(change: dict[str, Tensor], message: str) -> None:
     }
     with pytest.raises(ValueError, match=message):
         Mixing((0, 1, 2), **{**fields, **change})
+
+
+class Forgetful(FedAvg):
+    """Forgets to return what it found."""
+
+    def mix(self, reports: Any, round_idx: int) -> Any:
+        super().mix(reports, round_idx)
+
+
+def test_an_aggregator_must_return_a_mixing() -> None:
+    reports: dict[int, Any] = {i: {"num_examples": torch.tensor(10.0)} for i in range(3)}
+    with pytest.raises(TypeError, match=r"Forgetful\.mix must return a Mixing, not None"):
+        server(Forgetful()).mix(reports, 0)
 
 
 def dense(updates: dict[int, Any], sent: dict[str, Tensor]) -> Tensor:

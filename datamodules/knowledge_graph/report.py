@@ -81,10 +81,10 @@ def notes(report: Mapping[str, Any]) -> list[str]:
             f"{' and '.join(report['drawn_splits'])} drawn from train at random "
             f"({report['moved_to_train']} went back, {report['merged_copies']} copies merged)"
         )
-    if report["trimmed_fields"] or report["blank_lines"]:
-        lines.append(
-            f"white space cut off {report['trimmed_fields']} fields, {report['blank_lines']} blank lines skipped"
-        )
+    if report["trimmed_fields"]:
+        lines.append(f"white space cut off {report['trimmed_fields']} fields")
+    if report["blank_lines"]:
+        lines.append(f"{report['blank_lines']} blank lines skipped")
     if not report["triples"]["train"]:
         lines.append("nothing to train on; it only evaluates what it receives")
     return lines

@@ -86,10 +86,10 @@ class Experiment:
             ConfigurationError: naming the run and what differs.
         """
         path = self.folder / REQUEST_FILE
-        if not path.is_file():
-            if versions(self.folder):
-                raise ConfigurationError(f"{self.folder}: holds runs that no sweep started; choose another --out")
+        if not versions(self.folder):  # a try that was refused has none
             return
+        if not path.is_file():
+            raise ConfigurationError(f"{self.folder}: holds runs that no sweep started; choose another --out")
         before = read_json(path)
         for key in ("configs", "seed", "overrides"):
             if before.get(key) != self.request[key]:
@@ -102,6 +102,6 @@ class Experiment:
     def claim(self) -> None:
         """Record the request beside the versions that will answer it."""
         path = self.folder / REQUEST_FILE
-        if not path.is_file():
+        if not path.is_file() or not versions(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(path, self.request)

@@ -11,15 +11,18 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fedlight.commands.compare import choose_metrics
 from fedlight.commands.finished import Run
 from fedlight.commands.plan import Experiment
 from fedlight.commands.result_tables import OVERALL
 from fedlight.errors import DataError
+from fedlight.run_folder import versions
 
 _LOG_LINES = 15
+REFUSED = 2
+"""Exit code of a run whose configuration or data were refused."""
 
 
 def run_all(experiments: Sequence[Experiment], jobs: int) -> list[Experiment]:
@@ -54,6 +57,7 @@ class _Runner:
         self._environment = _environment(jobs)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
+        self._refused: set[Any] = set()
 
     def run(self, position: int, experiment: Experiment) -> bool:
         """Bring one experiment to its end; say whether it is finished."""
@@ -63,6 +67,9 @@ class _Runner:
                 print(f"{label} finished before, {headline(done)}", flush=True)
                 return True
             if self._stopped:
+                return False
+            if (experiment.configs, experiment.overrides) in self._refused:
+                print(f"{label} FAILED: not started, for its configuration was refused above", flush=True)
                 return False
             start = time.monotonic()
             code = self._execute(label, experiment)
@@ -76,6 +83,8 @@ class _Runner:
         if self._stopped:
             print(f"{label} stopped after {seconds:.0f} s", flush=True)
             return False
+        if code == REFUSED and not versions(experiment.folder):
+            self._refused.add((experiment.configs, experiment.overrides))
         why = "ended without a summary.json" if code == 0 else f"exit code {code}"
         print(f"{label} FAILED after {seconds:.0f} s, {why}; {experiment.log} ends:\n{_tail(experiment)}", flush=True)
         return False

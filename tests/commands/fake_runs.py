@@ -20,6 +20,9 @@ with open("calls.txt", "a") as calls:
 if "fail" in options and options["fail"] in name.name:
     print("step one")
     sys.exit("loss is NaN at client a")
+if "refuse" in options and options["refuse"] in name.name:
+    print("error: no such option")
+    sys.exit(2)
 version = len(list(name.glob("version_*"))) - ("ckpt_path" in options)
 folder = name / f"version_{{version}}"
 checkpoint = folder / "checkpoints" / "last"

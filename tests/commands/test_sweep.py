@@ -65,6 +65,13 @@ def test_a_failing_run_is_reported_and_the_others_go_on(capsys: pytest.CaptureFi
     assert "| fedtailor | 2 |" in Path("out/compare.md").read_text()
 
 
+def test_a_refused_configuration_is_tried_once_and_may_be_corrected(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep("--set", "refuse=fede") == 1
+    assert "[2/4] fede_seed1: FAILED: not started, for its configuration was refused" in capsys.readouterr().out
+    assert len(calls()) == 1 + 2
+    assert sweep("--set", "refuse=nobody", methods="fede.yaml") == 0
+
+
 def test_all_failing_gives_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("--set", "fail=fede", methods="fede.yaml") == 1
     assert not Path("out/compare.md").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from fedlight.datamodules.subgraph.raw import SPLITS, RawGraph, raw_graph
 from fedlight.errors import DataError
 
 SPLIT_NAMES = {"": -1, "train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
+_UNKNOWN_LABEL = re.compile(r"|-\d+(\.\d*)?")
 
 
 class _Table(NamedTuple):
@@ -38,7 +40,8 @@ def read_csv(folder: Path, name: str) -> RawGraph:
     """Read ``nodes.csv`` (id, label, perhaps split, features) and ``edges.csv`` (source, target).
 
     All other columns of ``nodes.csv`` are features, unless ``features.npy`` (an array) or ``features.npz`` (a SciPy
-    sparse matrix) holds them in the order of the nodes. An empty label is unknown; an empty split is none.
+    sparse matrix) holds them in the order of the nodes. An empty label, or a negative number, is unknown; an empty
+    split is none.
 
     Raises:
         DataError: naming file and line.
@@ -108,8 +111,9 @@ def _ends(edges: _Table, names: list[str], index: dict[str, int]) -> Tensor:
 def _labels(nodes: _Table) -> tuple[Tensor, list[str]]:
     text = np.array(nodes.column("label"), dtype=object)
     names, place = np.unique(text, return_inverse=True)
-    unknown = int(len(names) > 0 and names[0] == "")
-    return torch.from_numpy(place - unknown), list(names[unknown:])
+    known = np.array([not _UNKNOWN_LABEL.fullmatch(name) for name in names], dtype=bool)
+    code = np.where(known, known.cumsum() - 1, -1)
+    return torch.from_numpy(code[place]), list(names[known])
 
 
 def _masks(nodes: _Table) -> dict[str, Tensor]:

@@ -38,6 +38,12 @@ def test_quotes_marks_blank_lines_and_crlf_are_fine(tmp_path: Path) -> None:
     assert graph.unused == f"{tmp_path / 'edges.csv'}: weight"
 
 
+def test_a_negative_number_is_no_label(tmp_path: Path) -> None:
+    nodes = "id,label,f\na,-1,0\nb,1,0\nc,0,0\nd,-1.0,0\ne,-x,0\n"
+    graph = read_graph(write_tables(tmp_path, nodes, "source,target\n"), "g")
+    assert (graph.class_names, graph.labels.tolist()) == (["-x", "0", "1"], [-1, 2, 1, -1, 0])
+
+
 @pytest.mark.parametrize("kind", ["npy", "npz"])
 def test_features_may_have_a_file(tmp_path: Path, kind: str) -> None:
     write_tables(tmp_path, "id,label\na,0\nb,1\n", "source,target\n")
