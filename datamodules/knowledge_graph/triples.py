@@ -99,6 +99,13 @@ class KnowledgeGraph:
             self._indices[key] = base.to(device)
         return self._indices[key]
 
+    def reflexive_relations(self) -> Tensor:
+        """``[num_relations]`` bool: relations by which, in some split, an entity is linked to itself."""
+        triples = torch.cat(list(self.splits.values()))
+        found = torch.zeros(self.num_relations, dtype=torch.bool)
+        found[triples[triples[:, 0] == triples[:, 2], 1]] = True
+        return found
+
     def train_entities(self, device: torch.device | str = "cpu") -> Tensor:
         """E^c of METHODS 1.0: entities of the training triples, ``[n]`` ascending; cached.
 

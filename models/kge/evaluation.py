@@ -83,8 +83,7 @@ class RankingMixin(ClientModule):
 
     def predict_step(self, batch: QueryBatch, batch_idx: int) -> MissingLinks:
         """The best answers to each query that are not known to be true."""
-        known_true = batch.graph.index("all", batch.triples.device)
-        return missing_links(self.candidate_scores(), batch.triples, known_true, batch.top_k, self.eval_memory_mb)
+        return missing_links(self.candidate_scores(), batch.triples, batch.graph, batch.top_k, self.eval_memory_mb)
 
     def _start(self) -> None:
         self._collected, self._graph = [], None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fedlight.datamodules.knowledge_graph.triples import Side, TripleIndex
+from fedlight.datamodules.knowledge_graph.triples import KnowledgeGraph, Side, TripleIndex
 from fedlight.models.kge.candidates import CandidateScores
 from fedlight.models.kge.ranking import queries_per_block
 
@@ -30,20 +30,22 @@ class MissingLinks:
 
 
 def missing_links(
-    scores: CandidateScores, queries: Tensor, known_true: TripleIndex, top_k: int, memory_mb: int = 256
+    scores: CandidateScores, queries: Tensor, graph: KnowledgeGraph, top_k: int, memory_mb: int = 256
 ) -> MissingLinks:
     """Find the ``min(top_k, num_candidates)`` best answers to each query; among equal scores the lower id comes first.
 
-    Known answers and candidates whose score is NaN or -inf are left out.
+    Left out are known answers, candidates whose score is NaN or -inf, and links of an entity with itself by a relation
+    that has none in the client's triples (models of distances score these best where a relation moves little).
 
     Args:
         scores: scores of all candidates.
         queries: ``[B, 3]`` int64, head, relation, tail, with -1 for the head or the tail.
-        known_true: triples that are no news.
+        graph: whose triples are no news.
         top_k: answers per query, at least 1.
         memory_mb: bound of the score blocks in MiB.
     """
-    known_true, queries = known_true.to(scores.device), queries.to(scores.device)
+    known_true, queries = graph.index("all", scores.device), queries.to(scores.device)
+    reflexive = graph.reflexive_relations().to(scores.device)
     k = min(top_k, scores.num_candidates)
     entity = torch.zeros(len(queries), k, dtype=torch.int64, device=scores.device)
     score = torch.full((len(queries), k), -torch.inf, device=scores.device)
@@ -53,6 +55,8 @@ def missing_links(
         for block in asked.split(queries_per_block(scores.num_candidates, memory_mb)):
             query = queries[block]
             rows = _news(scores, query[:, known], query[:, 1], known_true, side)
+            barred = (~reflexive[query[:, 1]]).nonzero().squeeze(1)
+            rows[barred, query[barred, known]] = -torch.inf
             entity[block], score[block] = best(rows, k)
     return MissingLinks(queries.cpu(), entity.cpu(), score.cpu(), (score > -torch.inf).cpu())
 

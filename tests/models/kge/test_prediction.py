@@ -20,7 +20,9 @@ def by_hand(scores: FixedScores, graph: KnowledgeGraph, query: list[int], k: int
     h, r, t = query
     side: Side = "tail" if t < 0 else "head"
     row = scores.table[side][h if side == "tail" else t, r].tolist()
-    news = [(e, s) for e, s in enumerate(row) if ((h, r, e) if side == "tail" else (e, r, t)) not in known_true]
+    links = [(s, e, (h, r, e) if side == "tail" else (e, r, t)) for e, s in enumerate(row)]
+    reflexive = {relation for head, relation, tail in known_true if head == tail}
+    news = [(e, s) for s, e, link in links if link not in known_true and (link[0] != link[2] or r in reflexive)]
     return sorted(news, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
@@ -33,7 +35,7 @@ def test_same_as_sorting_by_hand(levels: int, block: int, k: int, monkeypatch: p
     scores = scores_of(graph, levels)
     queries = torch.tensor([[h, r, -1] for h in range(12) for r in range(2)] + [[-1, 1, t] for t in range(12)])
     queries = queries[torch.randperm(len(queries))]
-    links = missing_links(scores, queries, graph.index("all"), k)
+    links = missing_links(scores, queries, graph, k)
     assert torch.equal(links.queries, queries)
     assert links.candidates.shape == (len(queries), min(k, 12))
     for row, query in enumerate(queries.tolist()):
@@ -46,17 +48,29 @@ def test_same_as_sorting_by_hand(levels: int, block: int, k: int, monkeypatch: p
 def test_candidates_without_a_score_are_left_out() -> None:
     graph = random_graph(6, 1, 4)
     scores = scores_of(graph, 10)
-    scores.table["tail"][0, 0] = torch.tensor([torch.nan, 1.0, -torch.inf, torch.inf, 2.0, 0.0])
+    scores.table["tail"][1, 0] = torch.tensor([torch.nan, 0.0, -torch.inf, torch.inf, 2.0, 1.0])
     none_known = KnowledgeGraph(
         "empty", {"train": torch.empty(0, 3, dtype=torch.int64)}, graph.entities, graph.relations
     )
-    links = missing_links(scores, torch.tensor([[0, 0, -1]]), none_known.index("all"), 6)
-    assert links.candidates[links.valid].tolist() == [3, 4, 1, 5]
+    links = missing_links(scores, torch.tensor([[1, 0, -1]]), none_known, 6)
+    assert links.candidates[links.valid].tolist() == [3, 4, 5]
+
+
+def test_an_entity_is_linked_to_itself_only_where_the_relation_does_so() -> None:
+    triples = torch.tensor([[0, 0, 0], [0, 1, 1]])
+    graph = KnowledgeGraph("g", {"train": triples}, ["a", "b", "c"], ["like", "near"])
+    queries = torch.tensor([[2, 0, -1], [2, 1, -1], [-1, 1, 2]])
+    links = missing_links(scores_of(graph, 1), queries, graph, 3)
+    assert [row[ok].tolist() for row, ok in zip(links.candidates, links.valid, strict=True)] == [
+        [0, 1, 2],
+        [0, 1],
+        [0, 1],
+    ]
 
 
 def test_no_queries() -> None:
     graph = random_graph()
-    links = missing_links(scores_of(graph, 3), torch.empty(0, 3, dtype=torch.int64), graph.index("all"), 3)
+    links = missing_links(scores_of(graph, 3), torch.empty(0, 3, dtype=torch.int64), graph, 3)
     assert links.candidates.shape == (0, 3)
 
 
