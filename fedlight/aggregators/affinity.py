@@ -58,6 +58,18 @@ def kernel_graph(f: Tensor, q: Tensor) -> KernelGraph:
     return KernelGraph(labels.astype(np.int64), adjacency.astype(np.float64))
 
 
+def check_installed(kernel: str) -> None:
+    """Refuse a kernel that needs a package which is not there.
+
+    Raises:
+        ConfigurationError: for ``lt`` without cvxopt.
+    """
+    if kernel == "lt" and find_spec("cvxopt") is None:
+        raise ConfigurationError(
+            "kernel: lt (Lovász theta) needs cvxopt: pip install 'fedlight[lovasz]', or choose wl, sp, rw or hist"
+        )
+
+
 def kernel_matrix(f: Tensor, q: Tensor, kernel: Kernel | Literal["rw_geometric"] = "wl") -> Tensor:
     """Normalised kernel of every pair of digests (G3), ``[P, P]`` float64 in [0, 1] with diagonal 1.
 
@@ -112,10 +124,7 @@ def _lovasz(graphs: list[Any]) -> Array:
     """Cosines of the graphs' theta features, each graph's drawn anew from one seed so that no order matters."""
     import grakel
 
-    if find_spec("cvxopt") is None:
-        raise ConfigurationError(
-            "kernel: lt (Lovász theta) needs cvxopt: pip install 'fedlight[lovasz]', or choose wl, sp, rw or hist"
-        )
+    check_installed("lt")
     made = partial(grakel.LovaszTheta, random_state=0, max_dim=MAX_NODES)
     features = np.stack([np.ravel(made().fit([graph]).X[0]) for graph in graphs])
     features /= np.linalg.norm(features, axis=1, keepdims=True).clip(1e-12)

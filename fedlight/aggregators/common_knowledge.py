@@ -22,7 +22,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from fedlight.aggregators.affinity import Kernel, instability, kernel_matrix, smoothed_affinity
+from fedlight.aggregators.affinity import Kernel, check_installed, instability, kernel_matrix, smoothed_affinity
 from fedlight.aggregators.base import Aggregator
 from fedlight.aggregators.cluster_memory import ClusterMemory, Clusters, read_clusters
 from fedlight.aggregators.personalised import IntraClient, client_weights, prototype_weights
@@ -68,7 +68,12 @@ class CommonKnowledge(Aggregator):
         self.intra_client: IntraClient = intra_client
 
     def setup(self, num_examples: Sequence[int]) -> None:
-        """Start without any known cluster."""
+        """Start without any known cluster.
+
+        Raises:
+            ConfigurationError: when the kernel needs a package that is not there.
+        """
+        check_installed(self.kernel)
         super().setup(num_examples)
         self.memory = ClusterMemory.empty()
 

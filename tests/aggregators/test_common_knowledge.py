@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedlight.aggregators import CommonKnowledge
+from fedlight.aggregators import CommonKnowledge, affinity
 from fedlight.aggregators.affinity import kernel_matrix
 from fedlight.aggregators.cluster_memory import unpack_pairs
 from fedlight.aggregators.personalised import client_weights, cluster_weights, prototype_weights
@@ -186,3 +186,10 @@ def test_reports_without_digests_are_refused() -> None:
 def test_smoothing_must_be_a_share() -> None:
     with pytest.raises(ConfigurationError, match="smoothing must lie in"):
         CommonKnowledge(smoothing=0.0)
+
+
+def test_a_kernel_that_can_not_be_computed_is_refused_before_anybody_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(affinity, "find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=r"needs cvxopt: pip install 'fedlight\[lovasz\]'"):
+        CommonKnowledge(kernel="lt").setup([5, 5])
+    CommonKnowledge(kernel="wl").setup([5, 5])
