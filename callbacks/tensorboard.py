@@ -36,6 +36,7 @@ class TensorBoardCurves(FederatedCallback):
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None
         self._charts: set[tuple[str, str]] = set()
+        self._laid_out: set[tuple[str, str]] = set()
         self._drawn: Mixing | None = None
 
     def on_fit_start(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
@@ -57,6 +58,7 @@ class TensorBoardCurves(FederatedCallback):
             cast(Any, self._writer.file_writer).add_summary(Summary(value=values), round_idx)
             for tag, figure in trainer.record.figures.items():
                 self._writer.add_figure(tag, figure, round_idx)
+            self._lay_out()
 
     def _curves(self, trainer: FederatedTrainer) -> dict[str, float]:
         curves = {}
@@ -77,10 +79,12 @@ class TensorBoardCurves(FederatedCallback):
         self._writer.add_figure("mixing/weights", heat_map(mixing, names), round_idx)
         self._drawn = mixing
 
-    def on_fit_end(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
-        """Add the layout."""
-        if self._writer is None:
+    def _lay_out(self) -> None:
+        """Put all clients of a metric under one chart; anew when there are metrics that no earlier round had."""
+        if self._charts <= self._laid_out:
             return
+        assert self._writer is not None
+        self._laid_out = set(self._charts)
         layout: dict[str, dict[str, list[Any]]] = {}
         for split, metric in sorted(self._charts):
             tags = [rf"^{split}/{metric}/.*$"]

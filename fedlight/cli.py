@@ -121,8 +121,8 @@ class FederatedCLI(LightningCLI):
     def _set_seed(self) -> None:
         """Refuse what is no seed: Lightning would let NumPy say so."""
         seed = self._get(self.config, "seed_everything")
-        if not 0 <= seed <= MAX_SEED:
-            raise ConfigurationError(f"seed_everything: {seed} is out of range, must be from 0 to {MAX_SEED}")
+        if isinstance(seed, bool) or not 0 <= seed <= MAX_SEED:
+            raise ConfigurationError(f"seed_everything: {seed} is no whole number from 0 to {MAX_SEED}")
         super()._set_seed()
 
     def _parse_ckpt_path(self) -> None:
@@ -154,8 +154,7 @@ def main(args: Sequence[str] | None = None) -> int:
         _tell(error, str(error))
         return 1
     except KeyboardInterrupt as error:
-        told = str(error) or "interrupted; fit goes on from its last evaluated round with --ckpt_path last"
-        sys.stderr.write(f"{told}\n")
+        sys.stderr.write(f"{'; '.join(filter(None, ('interrupted', str(error))))}\n")
         return 128 + signal.SIGINT
     return 0
 

@@ -193,6 +193,13 @@ class ClientModule(LightningModule):
         """Facts for the server beside ``loss`` and ``num_examples``, which the client loop adds."""
         return {}
 
+    def privacy_spent(self) -> dict[str, Any] | None:
+        """``protects``, ``epsilon`` (``None``: infinite) and ``delta`` of all that left this client so far.
+
+        ``None`` where the client itself protects nothing.
+        """
+        return None
+
     def num_scored(self, split: str) -> int:
         """Number of examples behind the metrics last logged for ``split``; weighs this client in ``all``."""
         return 0 if self.spec is None else self.spec.num_examples.get(split, 0)

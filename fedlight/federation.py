@@ -302,6 +302,11 @@ class Federation:
         with client.deployed(payload), self.streams.seeded("evaluate", client.name):
             return self.loop.evaluate(client, split, self.fabric.collect)
 
+    def privacy_spent(self) -> dict[str, dict[str, Any]]:
+        """By name of the client, what its own mechanism protects and has spent; to be called on all ranks."""
+        told = {c: spent for c, client in self.local.items() if (spent := client.module.privacy_spent()) is not None}
+        return {self.specs[c].name: spent for c, spent in self.ranks.gather(told).items()}
+
     def disclosed(self) -> dict[str, list[str]]:
         """What leaves every client, by name: parts of the shared state and how they are coded, fields of the report."""
         if not self.server.aggregator.exchanges:

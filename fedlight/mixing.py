@@ -40,7 +40,11 @@ class Mixing:
     facts: Mapping[int, Mapping[str, float | Tensor]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.log_weights.dim() != 2 or self.group_of.dtype != torch.int64:
+            raise ValueError("log_weights must be [G, P], and group_of of type int64")
         groups, columns = self.log_weights.shape
+        if list(self.participants) != sorted(set(self.participants)):
+            raise ValueError(f"participants must ascend, each once, got {list(self.participants)}")
         if columns != len(self.participants):
             raise ValueError(f"log_weights has {columns} columns for {len(self.participants)} participants")
         if len(self.group_of) != len(self.self_weight):

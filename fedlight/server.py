@@ -105,12 +105,19 @@ class Server:
 
         Raises:
             TypeError: when it returns no mixing.
+            ValueError: when the mixing is of other clients.
         """
         if "gram" in self.aggregator.needs:
             self.aggregator.gram = self._gram(tuple(reports), updates or {})
         mixing = self.aggregator.mix(reports, round_idx)
+        name = type(self.aggregator).__name__
         if not isinstance(mixing, Mixing):
-            raise TypeError(f"{type(self.aggregator).__name__}.mix must return a Mixing, not {mixing!r}")
+            raise TypeError(f"{name}.mix must return a Mixing, not {mixing!r}")
+        if len(mixing.group_of) != self.num_clients or not set(mixing.participants) <= set(reports):
+            raise ValueError(
+                f"{name}.mix: group_of has {len(mixing.group_of)} entries for {self.num_clients} clients, and "
+                f"participants {list(mixing.participants)} must be among those that reported, {list(reports)}"
+            )
         return mixing
 
     def _gram(self, participants: tuple[int, ...], updates: Mapping[int, SharedState]) -> Tensor:

@@ -23,8 +23,13 @@ MOST_COLUMNS = 10_000
 PACKAGES = ("fedlight", "torch", "lightning", "torch-geometric", "torchmetrics", "numpy")
 
 
-def summary(trainer: FederatedTrainer, validation: Scores, test: Scores) -> dict[str, Any]:
-    """Everything that ``summary.json`` holds; scores are those of ``best_round``."""
+def summary(
+    trainer: FederatedTrainer, validation: Scores, test: Scores, spent: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Everything that ``summary.json`` holds; scores are those of ``best_round``.
+
+    ``spent`` is what the clients' own mechanisms spent in all rounds; see ``Federation.privacy_spent``.
+    """
     progress = trainer.progress
     return {
         "format_version": FORMAT_VERSION,
@@ -39,6 +44,7 @@ def summary(trainer: FederatedTrainer, validation: Scores, test: Scores) -> dict
         "seconds": {phase: round(value, 3) for phase, value in sorted(progress.seconds.items())},
         "leaves_clients": trainer.federation.disclosed(),
         **({} if trainer.privacy is None else {"privacy": _privacy(trainer)}),
+        **({} if not spent else {"privacy": _own_privacy(spent)}),
         **({} if trainer.codec is None else {"bytes_up_uncoded": progress.bytes_up_uncoded}),
         "bytes_up": progress.bytes_up,
         "bytes_down": progress.bytes_down,
@@ -59,6 +65,26 @@ def _privacy(trainer: FederatedTrainer) -> dict[str, Any]:
         "clip_norm": privacy.clip_norm,
         "noise_multiplier": privacy.noise_multiplier,
     }
+
+
+def _own_privacy(spent: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    losses = [each["epsilon"] for each in spent.values()]
+    return {
+        "protects": next(each["protects"] for each in spent.values()),
+        "epsilon": None if None in losses else max(losses),
+        "clients": {name: {key: each[key] for key in ("epsilon", "delta")} for name, each in spent.items()},
+    }
+
+
+def privacy_line(privacy: Mapping[str, Any]) -> str:
+    """What is protected, in a sentence.
+
+    >>> privacy_line({"protects": "the participation of a client", "epsilon": 1.279, "delta": 0.02})
+    'privacy: protects the participation of a client; epsilon 1.28'
+    """
+    epsilon = "infinite: nothing is protected" if privacy["epsilon"] is None else f"{privacy['epsilon']:.3g}"
+    most = " at most" if "clients" in privacy else ""
+    return f"privacy: protects {privacy['protects']}; epsilon {epsilon}{most}"
 
 
 def versions() -> dict[str, str]:

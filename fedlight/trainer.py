@@ -32,7 +32,9 @@ from fedlight.run_folder import MetricsTable, new_version, remove_unused, write_
 from fedlight.sampling import UniformSampler
 from fedlight.streams import root_seed
 from fedlight.summaries import Scores
-from fedlight.summary import print_scores, summary, title_of
+from fedlight.summary import print_scores, privacy_line, summary, title_of
+
+GOES_ON = "fit goes on from the last saved round with --ckpt_path last"
 
 
 class FitResult(NamedTuple):
@@ -234,8 +236,9 @@ class FederatedTrainer:
             refused = isinstance(error, ConfigurationError) and self.progress.round == 0
             if source is None and self.is_global_zero and (refused or not begun):
                 remove_unused(self.run_folder)
-            if isinstance(error, KeyboardInterrupt) and not (self.run_folder / "checkpoints").exists():
-                raise KeyboardInterrupt("interrupted before its first checkpoint; start it anew") from None
+            if isinstance(error, KeyboardInterrupt):
+                saved = (self.run_folder / "checkpoints").exists()
+                raise KeyboardInterrupt(GOES_ON if saved else "before its first checkpoint; start it anew") from None
             raise
 
     def _run(self, federation: Federation) -> FitResult:
@@ -279,7 +282,7 @@ class FederatedTrainer:
         return federation
 
     def _finish(self, federation: Federation) -> FitResult:
-        best = self.run_folder / "checkpoints" / "best"
+        best, spent = self.run_folder / "checkpoints" / "best", federation.privacy_spent()
         if self.progress.best_round is not None:
             federation.load(Checkpoint(best))
         test = federation.evaluate("test")
@@ -288,9 +291,12 @@ class FederatedTrainer:
         tested = self.progress.round - 1 if self.progress.best_round is None else self.progress.best_round
         if self.is_global_zero:
             self.metrics.add(tested, "test", test)
-            write_json(self.run_folder / "summary.json", summary(self, validation, test))
+            whole = summary(self, validation, test, spent)
+            write_json(self.run_folder / "summary.json", whole)
             title = title_of("test", tested + 1, self.progress.round)
             print_scores(title, federation.specs, test, self.model.headline)
+            if "privacy" in whole:
+                print(privacy_line(whole["privacy"]))
             print(f"results: {self.run_folder}")
         return FitResult(self.run_folder, self.progress.round, self.progress.best_round, validation, test)
 

@@ -125,7 +125,8 @@ def test_a_mistake_is_named_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--seed_everything=-3", "error: command line: seed_everything: -3 is out of range, must be from 0 to"),
+        ("--seed_everything=-3", "error: command line: seed_everything: -3 is no whole number from 0 to"),
+        ("--seed_everything=true", "error: command line: seed_everything: True is no whole number from 0 to"),
         ("--data.clients=[]", "error: command line: data.clients: an empty list names nobody"),
         ("--model.dim=0", "error: command line: model.dim: 0 is out of range, must be >0"),
         ("--trainer.max_rounds=1e3", "error: command line: trainer.max_rounds: '1e3' is no whole number above 0"),

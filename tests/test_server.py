@@ -138,6 +138,8 @@ def test_row_weights_equal_the_dense_form(logs: list[float], data: st.DataObject
         ({"log_weights": torch.tensor([[0.0, float("nan"), 0.0]])}, "log_weights must be finite or -inf"),
         ({"log_weights": torch.tensor([[0.0, float("inf"), 0.0]])}, "log_weights must be finite or -inf"),
         ({"self_weight": torch.tensor([0.0, float("nan"), 0.0])}, r"self_weight must lie in \[0, 1\]"),
+        ({"log_weights": torch.zeros(3)}, r"log_weights must be \[G, P\]"),
+        ({"group_of": torch.zeros(3)}, "group_of of type int64"),
         ({"group_of": torch.zeros(2, dtype=torch.int64)}, "group_of has 2 entries"),
         ({"group_of": torch.tensor([0, 1, 0])}, r"group_of must lie in \[-1, 1\)"),
         ({"self_weight": torch.tensor([0.0, 1.5, 0.0])}, r"self_weight must lie in \[0, 1\]"),
@@ -164,6 +166,17 @@ def test_an_aggregator_must_return_a_mixing() -> None:
     reports: dict[int, Any] = {i: {"num_examples": torch.tensor(10.0)} for i in range(3)}
     with pytest.raises(TypeError, match=r"Forgetful\.mix must return a Mixing, not None"):
         server(Forgetful()).mix(reports, 0)
+
+
+@pytest.mark.parametrize(("participants", "clients"), [((0, 7), 3), ((0, 1), 2)])
+def test_a_mixing_must_be_of_these_clients(participants: tuple[int, ...], clients: int) -> None:
+    class Mistaken(FedAvg):
+        def mix(self, reports: Any, round_idx: int) -> Mixing:
+            return Mixing.one_group(participants, torch.zeros(2), clients)
+
+    reports: dict[int, Any] = {i: {"num_examples": torch.tensor(10.0)} for i in range(3)}
+    with pytest.raises(ValueError, match=r"Mistaken\.mix: group_of has . entries for 3 clients"):
+        server(Mistaken()).mix(reports, 0)
 
 
 def dense(updates: dict[int, Any], sent: dict[str, Tensor]) -> Tensor:

@@ -163,7 +163,11 @@ def noise_line(noise: EdgeNoise, corrupted: int, clients: int) -> str:
 def notes(report: Mapping[str, Any]) -> list[str]:
     """What a person should know of one client, in sentences."""
     lines = []
-    if not report["split"]["train"]:
+    if unknown := report["nodes"] - sum(report["labels"].values()):
+        lines.append(f"{unknown} of {report['nodes']} nodes without label, which help their neighbours only")
+    if not any(report["split"].values()):
+        lines.append("no node in any split; it neither trains nor evaluates")
+    elif not report["split"]["train"]:
         lines.append("no training node; it only evaluates what it receives")
     if not report["edges"]:
         lines.append("no edge, so its structural fidelity is degenerate (0)")

@@ -214,6 +214,15 @@ class NoisyGraphClient(ClientModule):
         assert self.privacy is not None and self.spec is not None
         return self.privacy.epsilon(int(self.private_steps), self.spec.num_examples.get("train", 0))
 
+    def privacy_spent(self) -> dict[str, Any] | None:
+        """What was spent on training labels."""
+        examples = 0 if self.spec is None else self.spec.num_examples.get("train", 0)
+        if self.privacy is None or not examples:
+            return None
+        epsilon = self.epsilon if self.privacy.noise_multiplier > 0 else None
+        delta = self.privacy.delta_for(examples)
+        return {"protects": "the label of a training node", "epsilon": epsilon, "delta": delta}
+
     @staticmethod
     def _size(graph: NodeGraph, split: str) -> int:
         return graph.cached(("size", split), lambda: int(graph.masks[split].sum()))

@@ -17,7 +17,7 @@ from fedlight.datamodules.subgraph.raw import SPLITS, RawGraph, raw_graph
 from fedlight.errors import DataError
 
 SPLIT_NAMES = {"": -1, "train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
-_UNKNOWN_LABEL = re.compile(r"|-\d+(\.\d*)?")
+_NUMBER = re.compile(r"(-?)(\d+)(\.\d*)?")
 
 
 class _Table(NamedTuple):
@@ -109,11 +109,21 @@ def _ends(edges: _Table, names: list[str], index: dict[str, int]) -> Tensor:
 
 
 def _labels(nodes: _Table) -> tuple[Tensor, list[str]]:
-    text = np.array(nodes.column("label"), dtype=object)
-    names, place = np.unique(text, return_inverse=True)
-    known = np.array([not _UNKNOWN_LABEL.fullmatch(name) for name in names], dtype=bool)
-    code = np.where(known, known.cumsum() - 1, -1)
-    return torch.from_numpy(code[place]), list(names[known])
+    text, place = np.unique(np.array(nodes.column("label"), dtype=object), return_inverse=True)
+    names, code = np.unique(np.array([_class_name(each) for each in text], dtype=object), return_inverse=True)
+    unknown = int(len(names) > 0 and names[0] == "")
+    return torch.from_numpy(code[place] - unknown), list(names[unknown:])
+
+
+def _class_name(label: str) -> str:
+    """A whole number by its digits, however it is written (1.0 beside blanks); nothing for an unknown label."""
+    match = _NUMBER.fullmatch(label)
+    if match is None:
+        return label
+    sign, digits, fraction = match.groups()
+    if sign and float(label) < 0:
+        return ""
+    return label if (fraction or ".").strip("0") != "." else digits
 
 
 def _masks(nodes: _Table) -> dict[str, Tensor]:

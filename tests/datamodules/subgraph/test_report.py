@@ -40,7 +40,8 @@ def test_what_does_not_exist_is_none() -> None:
     assert [report[key] for key in missing] == [None] * 5
     assert table_lines({"c": report})[1].split() == ["c", "2", *["-"] * 11]
     assert notes(report) == [
-        "no training node; it only evaluates what it receives",
+        "2 of 2 nodes without label, which help their neighbours only",
+        "no node in any split; it neither trains nor evaluates",
         "no edge, so its structural fidelity is degenerate (0)",
     ]
 

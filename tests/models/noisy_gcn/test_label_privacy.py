@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_the_loss_tells_nothing_and_the_noise_has_its_size() -> None:
     assert float(noise.std()) * int(graph.masks["train"].sum()) == pytest.approx(1.0, rel=0.2)
 
 
-def test_a_private_run_tells_its_epsilon_and_resumes(tmp_path: Path) -> None:
+def test_a_private_run_tells_its_epsilon_and_resumes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def model() -> NoisyGraphClient:
         return NoisyGraphClient(hidden=8, privacy=GaussianMechanism(1.0, 2.0, delta=1e-5))
 
@@ -90,6 +91,10 @@ def test_a_private_run_tells_its_epsilon_and_resumes(tmp_path: Path) -> None:
     assert metrics(resumed) == metrics(whole)
     last = [line.split(",") for line in metrics(whole).splitlines() if line.startswith("4,a,val,epsilon,")]
     assert float(last[0][-1]) == pytest.approx(8.08, abs=0.01)  # five rounds of two steps
+    said = json.loads((whole.run_folder / "summary.json").read_text(encoding="utf-8"))["privacy"]
+    assert (said["protects"], said["epsilon"]) == ("the label of a training node", pytest.approx(8.08, abs=0.01))
+    assert said["clients"]["a"] == {"epsilon": said["epsilon"], "delta": 1e-5}
+    assert "privacy: protects the label of a training node; epsilon 8.08 at most" in capsys.readouterr().out
     assert all(float(line.rsplit(",", 1)[1]) == 0.0 for line in metrics(whole).splitlines() if ",train,loss," in line)
 
 

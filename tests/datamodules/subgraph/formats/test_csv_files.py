@@ -39,9 +39,17 @@ def test_quotes_marks_blank_lines_and_crlf_are_fine(tmp_path: Path) -> None:
 
 
 def test_a_negative_number_is_no_label(tmp_path: Path) -> None:
-    nodes = "id,label,f\na,-1,0\nb,1,0\nc,0,0\nd,-1.0,0\ne,-x,0\n"
+    nodes = "id,label,f\na,-1,0\nb,1,0\nc,0,0\nd,-1.5,0\ne,-x,0\n"
     graph = read_graph(write_tables(tmp_path, nodes, "source,target\n"), "g")
     assert (graph.class_names, graph.labels.tolist()) == (["-x", "0", "1"], [-1, 2, 1, -1, 0])
+
+
+def test_a_whole_number_is_one_class_however_it_is_written(tmp_path: Path) -> None:
+    labels = ["1", "1.0", "1.", "0", "-0.0", "007", "1.50", ""]
+    nodes = "id,label,f\n" + "".join(f"{row},{label},0\n" for row, label in enumerate(labels))
+    graph = read_graph(write_tables(tmp_path, nodes, "source,target\n"), "g")
+    assert graph.class_names == ["0", "007", "1", "1.50"]
+    assert graph.labels.tolist() == [2, 2, 2, 0, 0, 1, 3, -1]
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz"])
