@@ -129,7 +129,7 @@ class Broken(FedAvg):
         if self.fault == "memory_survives_a_checkpoint":
             logs[1 % len(logs)] = float(self.seen)
         if self.fault == "weights_sum_to_one":
-            return Mixing.one_group(numbers[::-1], logs, self.num_clients)
+            return Mixing.one_group(numbers[:-1], logs[:-1], self.num_clients)
         own = torch.full((self.num_clients,), 0.5) if self.fault == "one_client_gets_back_its_own_state" else None
         return Mixing.one_group(numbers, logs, self.num_clients, own, "received")
 
