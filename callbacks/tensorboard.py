@@ -36,7 +36,6 @@ class TensorBoardCurves(FederatedCallback):
     def __init__(self) -> None:
         self._writer: SummaryWriter | None = None
         self._charts: set[tuple[str, str]] = set()
-        self._laid_out: set[tuple[str, str]] = set()
         self._drawn: Mixing | None = None
 
     def on_fit_start(self, trainer: FederatedTrainer, pl_module: Any) -> None:  # type: ignore[override]
@@ -49,6 +48,7 @@ class TensorBoardCurves(FederatedCallback):
         if self._writer is None:
             return
         with trainer.record.phase("log"):
+            known = len(self._charts)
             scalars = {**self._curves(trainer), **_costs(trainer), **trainer.record.scalars}
             if trainer.record.mixing is not None:
                 scalars |= _mixing_scalars(trainer, trainer.record.mixing)
@@ -58,7 +58,8 @@ class TensorBoardCurves(FederatedCallback):
             cast(Any, self._writer.file_writer).add_summary(Summary(value=values), round_idx)
             for tag, figure in trainer.record.figures.items():
                 self._writer.add_figure(tag, figure, round_idx)
-            self._lay_out()
+            if len(self._charts) > known:
+                self._lay_out()
 
     def _curves(self, trainer: FederatedTrainer) -> dict[str, float]:
         curves = {}
@@ -80,11 +81,8 @@ class TensorBoardCurves(FederatedCallback):
         self._drawn = mixing
 
     def _lay_out(self) -> None:
-        """Put all clients of a metric under one chart; anew when there are metrics that no earlier round had."""
-        if self._charts <= self._laid_out:
-            return
+        """Put all clients of a metric under one chart."""
         assert self._writer is not None
-        self._laid_out = set(self._charts)
         layout: dict[str, dict[str, list[Any]]] = {}
         for split, metric in sorted(self._charts):
             tags = [rf"^{split}/{metric}/.*$"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,19 +28,19 @@ def holding(trainer: FederatedTrainer) -> Iterator[None]:
         ConfigurationError: on all ranks, when another program trains there.
     """
     with ExitStack() as stack:
-        fault = _hold(trainer.run_folder, stack) if trainer.is_global_zero else None
-        if (fault := trainer.fabric.broadcast(fault)) is not None:
-            error = ConfigurationError(fault)
-            error.common = True
-            raise error
+        with trainer.ranks.together():
+            if trainer.is_global_zero:
+                stack.enter_context(_locked(trainer.run_folder))
         yield
 
 
-def _hold(folder: Path, stack: ExitStack) -> str | None:
+def _locked(folder: Path) -> AbstractContextManager[object]:
     try:
-        stack.enter_context(FileLock(folder / LOCK, timeout=0))
+        return FileLock(folder / LOCK, timeout=0).acquire()
     except Timeout:
-        return f"{folder}: another program trains this run; wait for its end, or start a run of its own"
+        raise ConfigurationError(
+            f"{folder}: another program trains this run; wait for its end, or start a run of its own"
+        ) from None
     except (OSError, NotImplementedError) as error:  # a file system without locks
         rank_zero_warn(f"{folder}: can't be locked ({error}); do not train this run from two programs at once")
-    return None
+        return nullcontext()

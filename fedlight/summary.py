@@ -43,8 +43,7 @@ def summary(
         "excluded_clients": dict(trainer.datamodule.excluded()),
         "seconds": {phase: round(value, 3) for phase, value in sorted(progress.seconds.items())},
         "leaves_clients": trainer.federation.disclosed(),
-        **({} if trainer.privacy is None else {"privacy": _privacy(trainer)}),
-        **({} if not spent else {"privacy": _own_privacy(spent)}),
+        **({} if not (privacy := _privacy(trainer, spent)) else {"privacy": privacy}),
         **({} if trainer.codec is None else {"bytes_up_uncoded": progress.bytes_up_uncoded}),
         "bytes_up": progress.bytes_up,
         "bytes_down": progress.bytes_down,
@@ -54,16 +53,22 @@ def summary(
     }
 
 
-def _privacy(trainer: FederatedTrainer) -> dict[str, Any]:
-    """What is protected, and how well; epsilon is ``null`` where it is infinite."""
+def _privacy(trainer: FederatedTrainer, spent: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What is protected, and how well; epsilon is ``null`` where it is infinite.
+
+    Where whole clients are protected, what these protect themselves stands under ``own``.
+    """
     privacy, clients = trainer.privacy, len(trainer.federation.specs)
-    assert privacy is not None
+    own = _own_privacy(spent) if spent else {}
+    if privacy is None:
+        return own
     return {
         "protects": "the participation of a client",
         "epsilon": trainer.epsilon if math.isfinite(trainer.epsilon) else None,
         "delta": privacy.delta_for(clients),
         "clip_norm": privacy.clip_norm,
         "noise_multiplier": privacy.noise_multiplier,
+        **({"own": own} if own else {}),
     }
 
 

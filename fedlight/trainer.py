@@ -150,6 +150,11 @@ class FederatedTrainer:
         return self.fabric.is_global_zero
 
     @property
+    def ranks(self) -> Ranks:
+        """The processes of this run, once Fabric has launched them."""
+        return Ranks(self.fabric.global_rank, self.fabric.world_size, self.fabric.device)
+
+    @property
     def log_dir(self) -> str:
         """The run's folder, the same on all ranks."""
         return str(self.run_folder)
@@ -238,7 +243,7 @@ class FederatedTrainer:
                 remove_unused(self.run_folder)
             if isinstance(error, KeyboardInterrupt):
                 saved = (self.run_folder / "checkpoints").exists()
-                raise KeyboardInterrupt(GOES_ON if saved else "before its first checkpoint; start it anew") from None
+                error.args = (GOES_ON if saved else "before its first checkpoint; start it anew",)
             raise
 
     def _run(self, federation: Federation) -> FitResult:
@@ -254,7 +259,7 @@ class FederatedTrainer:
     def _build(
         self, model: ClientModule, data: FederatedDataModule, stage: str, source: Checkpoint | None
     ) -> Federation:
-        ranks = Ranks(self.fabric.global_rank, self.fabric.world_size, self.fabric.device)
+        ranks = self.ranks
         with ranks.together():
             data.prepare_data() if self.fabric.local_rank == 0 else None
         with ranks.together():
@@ -335,16 +340,11 @@ class FederatedTrainer:
 
     def _new_folder(self) -> Path:
         """Rank 0 creates the folder; if it can't, all ranks fail."""
-        folder, fault = None, None
-        if self.is_global_zero:
-            try:
+        ranks, folder = self.ranks, ""
+        with ranks.together():
+            if self.is_global_zero:
                 folder = str(new_version(Path(self.default_root_dir), self.name))
-            except ConfigurationError as error:
-                fault = str(error)
-        folder, fault = self.fabric.broadcast((folder, fault))
-        if folder is None:
-            raise ConfigurationError(fault)
-        return Path(folder)
+        return Path(ranks.from_zero(folder))
 
 
 def _in_process(fabric: FederationFabric, trainer: FederatedTrainer, work: Callable[..., Any], *args: Any) -> Any:

@@ -79,6 +79,7 @@ class KnowledgeGraph:
         self.name, self.splits, self.entities, self.relations = name, splits, entities, relations
         self._indices: dict[tuple[str, str], TripleIndex] = {}
         self._train_entities: dict[str, Tensor] = {}
+        self._reflexive: dict[str, Tensor] = {}
 
     @property
     def num_entities(self) -> int:
@@ -99,12 +100,15 @@ class KnowledgeGraph:
             self._indices[key] = base.to(device)
         return self._indices[key]
 
-    def reflexive_relations(self) -> Tensor:
-        """``[num_relations]`` bool: relations by which, in some split, an entity is linked to itself."""
-        triples = torch.cat(list(self.splits.values()))
-        found = torch.zeros(self.num_relations, dtype=torch.bool)
-        found[triples[triples[:, 0] == triples[:, 2], 1]] = True
-        return found
+    def reflexive_relations(self, device: torch.device | str = "cpu") -> Tensor:
+        """``[num_relations]`` bool: relations by which, in some split, an entity is linked to itself; cached."""
+        key = str(device)
+        if key not in self._reflexive:
+            triples = torch.cat(list(self.splits.values()))
+            found = torch.zeros(self.num_relations, dtype=torch.bool)
+            found[triples[triples[:, 0] == triples[:, 2], 1]] = True
+            self._reflexive[key] = found.to(device)
+        return self._reflexive[key]
 
     def train_entities(self, device: torch.device | str = "cpu") -> Tensor:
         """E^c of METHODS 1.0: entities of the training triples, ``[n]`` ascending; cached.

@@ -101,7 +101,6 @@ class Experiment:
 
     def claim(self) -> None:
         """Record the request beside the versions that will answer it."""
-        path = self.folder / REQUEST_FILE
-        if not path.is_file() or not versions(self.folder):
+        if not versions(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_json(path, self.request)
+            write_json(self.folder / REQUEST_FILE, self.request)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from fedlight.commands.compare import choose_metrics
 from fedlight.commands.finished import Run
@@ -57,7 +57,7 @@ class _Runner:
         self._environment = _environment(jobs)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
-        self._refused: set[Any] = set()
+        self._refused: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
 
     def run(self, position: int, experiment: Experiment) -> bool:
         """Bring one experiment to its end; say whether it is finished."""

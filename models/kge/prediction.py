@@ -45,7 +45,7 @@ def missing_links(
         memory_mb: bound of the score blocks in MiB.
     """
     known_true, queries = graph.index("all", scores.device), queries.to(scores.device)
-    reflexive = graph.reflexive_relations().to(scores.device)
+    reflexive = graph.reflexive_relations(scores.device)
     k = min(top_k, scores.num_candidates)
     entity = torch.zeros(len(queries), k, dtype=torch.int64, device=scores.device)
     score = torch.full((len(queries), k), -torch.inf, device=scores.device)

@@ -48,12 +48,12 @@ def test_same_as_sorting_by_hand(levels: int, block: int, k: int, monkeypatch: p
 def test_candidates_without_a_score_are_left_out() -> None:
     graph = random_graph(6, 1, 4)
     scores = scores_of(graph, 10)
-    scores.table["tail"][1, 0] = torch.tensor([torch.nan, 0.0, -torch.inf, torch.inf, 2.0, 1.0])
+    scores.table["tail"][0, 0] = torch.tensor([torch.nan, 1.0, -torch.inf, torch.inf, 2.0, 0.0])
     none_known = KnowledgeGraph(
         "empty", {"train": torch.empty(0, 3, dtype=torch.int64)}, graph.entities, graph.relations
     )
-    links = missing_links(scores, torch.tensor([[1, 0, -1]]), none_known, 6)
-    assert links.candidates[links.valid].tolist() == [3, 4, 5]
+    links = missing_links(scores, torch.tensor([[0, 0, -1]]), none_known, 6)
+    assert links.candidates[links.valid].tolist() == [3, 4, 1, 5]
 
 
 def test_an_entity_is_linked_to_itself_only_where_the_relation_does_so() -> None:

@@ -12,11 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fedlight.aggregators import FedAvg
 from fedlight.datamodules.subgraph import NodeGraph
 from fedlight.errors import ConfigurationError
 from fedlight.models.noisy_gcn import NoisyGraphClient
 from fedlight.models.noisy_gcn.label_privacy import private_loss
-from fedlight.privacy import GaussianMechanism
+from fedlight.privacy import ClientPrivacy, GaussianMechanism
 from tests.federation import metrics
 from tests.models.noisy_gcn.federation import BlockData, fit
 from tests.models.noisy_gcn.graphs import blocks, node_graph
@@ -96,6 +97,14 @@ def test_a_private_run_tells_its_epsilon_and_resumes(tmp_path: Path, capsys: pyt
     assert said["clients"]["a"] == {"epsilon": said["epsilon"], "delta": 1e-5}
     assert "privacy: protects the label of a training node; epsilon 8.08 at most" in capsys.readouterr().out
     assert all(float(line.rsplit(",", 1)[1]) == 0.0 for line in metrics(whole).splitlines() if ",train,loss," in line)
+
+
+def test_both_protections_are_told(tmp_path: Path) -> None:
+    model = NoisyGraphClient(hidden=8, privacy=GaussianMechanism(1.0, 2.0, delta=1e-5))
+    run = fit(tmp_path, model, max_rounds=1, aggregator=FedAvg(), privacy=ClientPrivacy(1.0, 2.0)).run_folder
+    said = json.loads((run / "summary.json").read_text(encoding="utf-8"))["privacy"]
+    assert said["protects"] == "the participation of a client"
+    assert said["own"]["protects"] == "the label of a training node"
 
 
 def test_other_networks_are_refused() -> None:
